@@ -159,14 +159,14 @@ $(BUNDLE): .stamps/npm web/build.mjs web/package.json $(shell find web/src -type
 	touch $@
 
 .stamps/browser:
-	if ! command -v chromium > /dev/null; then
-	  echo "• installing Chromium for the browser tests"
+	if ! command -v chromium > /dev/null || ! command -v firefox-esr > /dev/null; then
+	  echo "• installing Chromium and Firefox for the browser tests"
 	  as_root=""
 	  if [ "$$(id -u)" != 0 ]; then
-	    command -v sudo > /dev/null || { echo "Chromium is needed for the browser tests and installing it needs root: apt-get install chromium" >&2; exit 1; }
+	    command -v sudo > /dev/null || { echo "Chromium and Firefox are needed for the browser tests and installing them needs root: apt-get install chromium firefox-esr" >&2; exit 1; }
 	    as_root=sudo
 	  fi
 	  $$as_root apt-get update -qq
-	  $$as_root apt-get install -qq -y --no-install-recommends chromium > /dev/null
+	  $$as_root apt-get install -qq -y --no-install-recommends chromium firefox-esr > /dev/null
 	fi
 	mkdir -p .stamps && touch $@

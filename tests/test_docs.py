@@ -109,8 +109,8 @@ def test_every_directory_has_a_readme_that_names_only_existing_files() -> None:
 
 
 def test_the_viewers_keys_are_listed_as_its_sheet_lists_them() -> None:
-    sheet = (DOCS.parent / "web" / "src" / "ui" / "panels" / "shortcuts.tsx").read_text("utf-8")
-    listed = [(keys.split(), what) for keys, what in re.findall(r'\{\s*keys: "([^"]+)",\s*what: "([^"]+)"', sheet)]
+    sheet = (DOCS.parent / "web" / "src" / "ui" / "panels" / "commands.ts").read_text("utf-8")
+    listed = [(keys.split(), what) for keys, what in re.findall(r'\bkeys: "([^"]+)",\s*what: "([^"]+)"', sheet)]
     keys_section = (DOCS / "viewer.md").read_text("utf-8").partition("## Keys")[2]
     documented = [(cell.replace("`", "").split(), what) for cell, what in re.findall(r"^\| (?!key)(.+?) \| (.+?) \|$", keys_section, re.M)]
     assert documented == listed and len(listed) > 30

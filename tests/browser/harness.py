@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+MENUS = ("View", "Save")
+"""The menus of the toolbar."""
+
 
 @dataclass
 class Viewer:
@@ -29,8 +32,27 @@ class Viewer:
         settled: dict[str, Any] = self.page.evaluate("window.opscope.whenIdle().then(() => window.opscope.state())")
         return settled
 
+    def control(self, name: str) -> Any:
+        """A control by its name: a button, or an entry of a menu of the toolbar, which is opened."""
+        button = self.page.get_by_role("button", name=name, exact=True)
+        if button.count():
+            return button
+        entry = self.page.locator("[role=menuitem], [role=menuitemcheckbox], [role=menuitemradio]").filter(
+            has=self.page.get_by_text(name, exact=True), visible=True
+        )
+        for menu in [] if entry.count() else MENUS:
+            self.page.get_by_role("button", name=menu, exact=True).click()
+            self.page.get_by_role("menu", name=menu).wait_for()
+            if entry.count():
+                break
+            self.page.keyboard.press("Escape")
+        return entry
+
     def press(self, name: str) -> dict[str, Any]:
-        self.page.get_by_role("button", name=name, exact=True).click()
+        """Press a control. A menu that stays open is closed again."""
+        self.control(name).click()
+        if self.page.get_by_role("menu").count():
+            self.page.keyboard.press("Escape")
         return self.idle()
 
     def key(self, *names: str) -> dict[str, Any]:
@@ -39,7 +61,12 @@ class Viewer:
         return self.idle()
 
     def choose(self, label: str, value: str) -> dict[str, Any]:
+        """Choose from a list of the toolbar, or of its first menu."""
+        if not self.page.get_by_label(label, exact=True).count():
+            self.page.get_by_role("button", name=MENUS[0], exact=True).click()
         self.page.get_by_label(label, exact=True).select_option(value)
+        if self.page.get_by_role("menu").count():
+            self.page.keyboard.press("Escape")
         return self.idle()
 
     def search(self, text: str) -> dict[str, Any]:

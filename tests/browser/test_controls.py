@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -225,7 +226,7 @@ def test_table_of_nodes_and_modules(viewer: Viewer) -> None:
 
 def test_save_svg_and_png(viewer: Viewer, tmp_path: Path) -> None:
     with viewer.page.expect_download() as saved:
-        viewer.page.get_by_role("button", name="Save SVG").click()
+        viewer.press("Save SVG")
     saved.value.save_as(tmp_path / "graph.svg")
     root = ElementTree.parse(tmp_path / "graph.svg").getroot()
     texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
@@ -233,13 +234,46 @@ def test_save_svg_and_png(viewer: Viewer, tmp_path: Path) -> None:
     sizes = []
     for name in ("Save PNG", "Save visible part as PNG"):
         with viewer.page.expect_download() as saved:
-            viewer.page.get_by_role("button", name=name, exact=True).click()
+            viewer.press(name)
         saved.value.save_as(tmp_path / "graph.png")
         data = (tmp_path / "graph.png").read_bytes()
         assert data.startswith(b"\x89PNG")
         sizes.append(int.from_bytes(data[16:20], "big"))
     assert sizes[0] > 100 and sizes[1] > 1000
     viewer.idle()
+
+
+def test_save_html_as_seen(viewer: Viewer, open_address: Open, tmp_path: Path) -> None:
+    """The file opens where the page was: what is open and selected, the camera, the panels, and it needs no server."""
+    viewer.press("Expand all")
+    viewer.row("reduce").click()
+    viewer.press("Zoom in")
+    seen = viewer.press("Table")
+    with viewer.page.expect_download() as saved:
+        viewer.press("Save HTML as seen")
+    saved.value.save_as(tmp_path / "seen.html")
+    again = open_address((tmp_path / "seen.html").as_uri(), viewport={"width": 1400, "height": 900}).state()
+    alike = ("program", "boxes", "edges", "expanded", "selection", "selectedNode", "panels", "options")
+    assert {name: again[name] for name in alike} == {name: seen[name] for name in alike}
+    assert again["camera"] == pytest.approx(seen["camera"], rel=1e-3, abs=1)
+    viewer.idle()
+
+
+def test_pictures_on_white_and_on_nothing(open_file: Open, tmp_path: Path) -> None:
+    viewer = open_file(network(), color_scheme="dark")
+    fills = []
+    for name in ("Background as seen", "White background", "Transparent background"):
+        viewer.press(name)
+        with viewer.page.expect_download() as saved:
+            viewer.press("Save SVG")
+        saved.value.save_as(tmp_path / "graph.svg")
+        rects = ElementTree.parse(tmp_path / "graph.svg").iter("{http://www.w3.org/2000/svg}rect")
+        fills.append(next(rect.get("fill") for rect in rects))
+    assert fills[:2] == ["#131316", "#FFFFFF"] and fills[2] not in fills[:2]
+    with viewer.page.expect_download() as saved:
+        viewer.press("Save PNG")
+    saved.value.save_as(tmp_path / "graph.png")
+    assert (tmp_path / "graph.png").read_bytes()[25] == 6, "with an alpha channel"
 
 
 def test_copy_link_and_markdown(viewer: Viewer) -> None:
@@ -268,10 +302,9 @@ def test_options_of_the_command_line_are_what_is_shown_first(open_file: Open) ->
 def test_names_and_the_node_that_was_asked_for(open_file: Open) -> None:
     viewer = open_file(network(), options=ViewOptions(around=("dot.1",), hops=1))
     assert viewer.state()["selectedNode"] == "dot.1"
-    names = viewer.page.get_by_role("button", name="Show op names", exact=True)
-    assert names.get_attribute("aria-pressed") == "false"
+    assert viewer.control("Show op names").get_attribute("aria-checked") == "false"
     viewer.press("Show op names")
-    assert names.get_attribute("aria-pressed") == "true" and "names=1" in viewer.page.url
+    assert viewer.control("Show op names").get_attribute("aria-checked") == "true" and "names=1" in viewer.page.url
 
 
 def test_operand_numbers_and_values_as_boxes_have_a_control_and_a_key(viewer: Viewer) -> None:
@@ -281,33 +314,49 @@ def test_operand_numbers_and_values_as_boxes_have_a_control_and_a_key(viewer: Vi
     assert "values=boxes" in viewer.page.url
     viewer.page.locator("canvas.graph").focus()
     assert viewer.key("v")["boxes"] == boxes
-    numbers = viewer.page.get_by_role("button", name="Show operand index", exact=True)
-    shown = numbers.get_attribute("aria-pressed")
+    shown = viewer.control("Show operand index").get_attribute("aria-checked")
     viewer.press("Show operand index")
-    assert numbers.get_attribute("aria-pressed") != shown and "nth=" in viewer.page.url
+    assert viewer.control("Show operand index").get_attribute("aria-checked") != shown and "nth=" in viewer.page.url
     viewer.page.locator("canvas.graph").focus()
     viewer.key("#")
-    assert numbers.get_attribute("aria-pressed") == shown
+    assert viewer.control("Show operand index").get_attribute("aria-checked") == shown
 
 
-@pytest.mark.parametrize("width", [640, 900, 1280, 1740])
+@pytest.mark.parametrize("width", [640, 900, 1070, 1390, 3840])
 def test_every_control_is_in_sight_and_says_what_it_is(viewer: Viewer, width: int) -> None:
     viewer.page.set_viewport_size({"width": width, "height": 700})
     bar = viewer.page.get_by_role("toolbar", name="Controls")
-    controls = viewer.page.get_by_role("toolbar").locator("button, select")
+    controls = bar.locator("button, select, input")
     boxes = [control.bounding_box() for control in controls.all() if control.is_visible()]
-    assert len(boxes) >= 18 and all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    assert len(boxes) >= 11 and all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    assert all(left["x"] + left["width"] <= right["x"] for left, right in pairwise(boxes) if abs(left["y"] - right["y"]) < 10), "no overlap"
+    assert width < 900 or bar.bounding_box()["height"] < 50, "one line"
     tools = viewer.page.locator(".tools")
     assert tools.evaluate("each => each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight")
     assert bar.get_by_text("Group:").is_visible() and bar.get_by_text("Colour:").is_visible()
+    for menu, name in (("View", "Flatten"), ("Save", "Copy link")):
+        bar.get_by_role("button", name=menu, exact=True).click()
+        entries = viewer.page.get_by_role("menu", name=menu).locator("button")
+        places = [entry.bounding_box() for entry in entries.all() if entry.is_visible()]
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width and box["y"] + box["height"] <= 700 for box in places)
+        viewer.page.keyboard.press("Escape")
+        assert viewer.control(name).is_visible(), "as a button or in a menu"
 
 
-def test_search_results_have_room(viewer: Viewer) -> None:
-    viewer.page.set_viewport_size({"width": 1280, "height": 700})
-    viewer.page.get_by_role("searchbox", name="Search").fill("dot")
-    viewer.page.get_by_role("option").first.wait_for()
-    box = viewer.page.get_by_role("listbox", name="Matches").bounding_box()
-    assert box and box["width"] >= 520 and box["x"] + box["width"] <= 1280
+def test_search_results_stay_beside_the_graph_module_by_module(viewer: Viewer) -> None:
+    viewer.search("op:dot")
+    matches = viewer.page.get_by_role("listbox", name="Matches")
+    until(lambda: "dot.1" in matches.inner_text())
+    lines = matches.inner_text().splitlines()
+    assert any("layer_1" in line for line in lines) and any("f32[32, 64]" in line for line in lines)
+    matches.get_by_role("option", name="dot.2").click()
+    assert viewer.idle()["selectedNode"] == "dot.2"
+    assert matches.get_by_role("option").count() == 3, "the list stays"
+    viewer.search("shpe:32")
+    until(lambda: "did you mean shape:?" in matches.inner_text())
+    viewer.press("Close the list of matches")
+    assert matches.count() == 0
+    viewer.press("Clear")
 
 
 def test_several_sources_can_be_chosen(open_file: Open) -> None:

@@ -106,8 +106,7 @@ def test_forward_stands_beside_backward_and_the_address_remembers_it(viewer: Vie
     state = viewer.press("Forward beside backward")
     assert "beside=1" in viewer.page.url
     assert "saved tensors" in " ".join(state["remarks"]) and not viewer.errors
-    again = viewer.page.get_by_role("button", name="Forward beside backward", exact=True)
-    assert again.get_attribute("aria-pressed") == "true"
+    assert viewer.control("Forward beside backward").get_attribute("aria-checked") == "true"
     viewer.page.reload()
     viewer.idle()
-    assert viewer.page.get_by_role("button", name="Forward beside backward", exact=True).get_attribute("aria-pressed") == "true"
+    assert viewer.control("Forward beside backward").get_attribute("aria-checked") == "true"

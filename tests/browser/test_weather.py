@@ -117,6 +117,6 @@ def test_many_presses_end_in_the_last_one(open_file: Open) -> None:
     """Layouts that nobody waits for any more are dropped; the last wish wins."""
     viewer = open_file(hub(6000))
     for name in ("Flatten", "Layout direction", "Flatten", "Layout direction", "Collapse all", "Expand all", "Flatten"):
-        viewer.page.get_by_role("button", name=name, exact=True).click()
+        viewer.control(name).click()
     state = viewer.idle()
     assert (state["status"], state["flatten"], state["direction"]) == ("ready", True, "TB")

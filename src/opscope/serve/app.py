@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from opscope import native
 from opscope.errors import OpscopeError
-from opscope.render.writers.html import initial, page, viewer_script
+from opscope.render.writers.html import document, initial, page, viewer_script
 from opscope.serve.home import Home
 from opscope.serve.matching import Matches
 from opscope.serve.recordings import JSON, ServedRecording
@@ -44,6 +44,9 @@ _WATCH_SECONDS = 0.5
 _GUIDE_SECONDS = 0.1
 _MOST_SENT = 1 << 30
 """The largest program, in bytes, that another process of this user can send."""
+_MOST_SETTINGS = 1 << 28
+_SEEN = ("initial", "theme", "styles", "nodeData")
+"""The settings of a page that say what is seen."""
 _MOST_LOADED = 8
 """So many of the latest pages keep their programs in memory; the others read them again."""
 
@@ -74,6 +77,7 @@ def make_app(
         Route("/wire/{number}", handlers.wire),
         Route("/details/{number}", handlers.details),
         Route("/match", handlers.match),
+        Route("/page.html", handlers.whole_page, methods=["POST"]),
         Route("/recording/{number}/{what}", handlers.recording),
         Route("/recording/{number}/{what}/{pass:int}", handlers.recording),
     ]
@@ -141,6 +145,21 @@ class _Handlers:
         if self.has_events:
             settings["events"] = "events"
         return self._page(content.served[0].name, settings, request.path_params.get("opening"))
+
+    async def whole_page(self, request: Request) -> Response:
+        """The page as one file that needs no server, with the settings that the page sends: what it shows."""
+        received = await body_of(request, _MOST_SETTINGS)
+        if received is None:
+            return refusal(413, "the style rules and node data of this page are too large to save with it")
+        try:
+            sent = dict(json.loads(received))
+        except ValueError:
+            return refusal(400, "the settings of the page must be JSON")
+        config = {name: sent[name] for name in _SEEN if name in sent}
+        sources = [await run_in_threadpool(one.source) for one in self.content(request).served]
+        return StreamingResponse(
+            document(sources, **config), media_type="text/html", headers={**HEADERS, "Content-Disposition": "attachment"}
+        )
 
     async def home_page(self, request: Request) -> Response:
         offer = await run_in_threadpool(self.home.settings) if self.home else {}

@@ -61,6 +61,10 @@ class ServedRecording(Served):
         """Whether the file changed because comparisons of a finished recording are stored in it."""
         return "finished" in self.recording.attrs and self._comparing is not None and self._comparing.is_alive()
 
+    def source(self) -> Recording:
+        """Read anew: the thread that compares passes uses the other one."""
+        return self._reread()
+
     def program(self) -> Program:
         with self._reading:
             return self.recording.snapshot(-1).program

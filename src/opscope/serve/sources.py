@@ -12,6 +12,7 @@ from stat import S_ISREG
 from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
 from opscope.program import Program
+from opscope.recording.model import Recording
 from opscope.render.wire.details import encode_details
 from opscope.render.wire.program import encode_wire
 
@@ -69,6 +70,10 @@ class Served:
             if self._program is None:
                 self._program = self._read()
             return self._program
+
+    def source(self) -> Program | Recording:
+        """What a file with the whole viewer contains."""
+        return self.program()
 
     def wire(self) -> tuple[bytes, int]:
         """The compressed wire without details, which are served on demand, and its uncompressed length."""

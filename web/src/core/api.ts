@@ -14,6 +14,7 @@ import type { ProgramData, Visible } from "./program/types";
 import type { RequestOption } from "./program/options";
 import type { ViewOptions } from "./program/viewOptions";
 import { type Colours, type Theme, THEMES } from "./scene";
+import { onPaper } from "./scene/theme";
 import { markPaints } from "./scene/changePaints";
 import { visibleToDot } from "./writers/dot";
 import { sceneToDrawio } from "./writers/drawio";
@@ -118,8 +119,7 @@ const steps: Record<string, (argument: never) => string> = {
 };
 
 function themeOf({ theme = "light", background }: WriteOptions): Theme {
-  if (background === "white") return { ...THEMES[theme], background: "#FFFFFF", paper: "#FFFFFF" };
-  return background === "transparent" ? { ...THEMES[theme], paper: "" } : THEMES[theme];
+  return onPaper(THEMES[theme], background);
 }
 
 /** The colours that rules and data give to the boxes of a view. A mistake in them is reported before anything is drawn. */

@@ -5,6 +5,7 @@
 import type { Carrier, StartEngine } from "../ui/engine/client";
 import type { DataFile } from "../ui/engine/protocol";
 import { localCarrier, serveWorker } from "../ui/engine/serve";
+import { ownPage, servedPage } from "../ui/files/saveHtml";
 import { FileServer, type ServerSettings } from "../ui/files/fileServer";
 import type { Offer } from "../ui/files/home";
 import { type HomePage, mountHome } from "../ui/files/mountHome";
@@ -89,9 +90,10 @@ function startViewer(place: HTMLElement, config: PageConfig, files: FileServer |
     ...(config.nodeData ? { nodeData: config.nodeData } : {}),
     theme: config.theme ?? "auto",
     url: config.url ?? false,
-    ...(config.compact === undefined ? {} : { compact: config.compact }),
+    ...(config.compact === undefined ? {} : { compact: config.compact, inlined: config.compact }),
     ...(config.table ? { table: config.table } : {}),
     ...(files ? { files } : {}),
+    writePage: config.sources.every((source) => "data" in source) ? ownPage(config) : servedPage,
   });
   if (config.events) {
     const events = new EventSource(config.events);

@@ -10,11 +10,6 @@ import { colourOf, startingAt, type ViewState } from "./state/view";
 import css from "./style.css";
 import timelineCss from "./timeline/timeline.css";
 
-export interface ViewerOptions extends SessionOptions {
-  /** Start with the side panels hidden (a notebook cell is small). */
-  readonly compact?: boolean;
-}
-
 /** The state as scripts and tests see it. */
 export interface ViewerState {
   readonly status: "loading" | "ready" | "failed";
@@ -47,6 +42,8 @@ export interface ViewerState {
   readonly theme: string;
   /** All view options by name. */
   readonly options: Pick<ViewOptions, AddressOption>;
+  /** The panels that are open. */
+  readonly panels: readonly string[];
   readonly camera: { readonly x: number; readonly y: number; readonly scale: number };
   readonly remarks: readonly string[];
   readonly lastViewMs: number | null;
@@ -66,7 +63,7 @@ export interface Viewer {
 /** Below this width the side panels would leave no room for the graph. */
 const NARROW = 760;
 
-export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
+export function mount(element: HTMLElement, options: SessionOptions): Viewer {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css + timelineCss);
@@ -74,10 +71,10 @@ export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
   const holder = document.createElement("div");
   holder.style.height = "100%";
   root.append(holder);
-  const session = new Session(options);
+  const session = new Session({ ...options, compact: options.compact ?? element.clientWidth < NARROW });
   void session.idle.during(loadFonts(document.fonts).catch(() => undefined)).then(() => session.stage?.draw());
   // The engine loads the program meanwhile; and one task that starts the script and builds the page would block for too long.
-  const building = setTimeout(() => render(<App session={session} compact={options.compact ?? element.clientWidth < NARROW} />, holder));
+  const building = setTimeout(() => render(<App session={session} />, holder));
   void session.idle.during(
     new Promise<void>((resolve) => {
       const stop = session.onChange.subscribe(() => {
@@ -97,7 +94,7 @@ export function mount(element: HTMLElement, options: ViewerOptions): Viewer {
     whenIdle: () => session.panes.whenIdle(),
     state: () => describe(session),
     reload: () => void session.open(session.view.source),
-    show: (view) => session.change(startingAt(view), { look: "first" }),
+    show: (view) => session.change({ ...startingAt(view), panels: session.view.panels }, { look: "first" }),
   };
 }
 
@@ -135,6 +132,7 @@ function describe(session: Session): ViewerState {
     colour: colourOf(view),
     theme: session.theme.name,
     options: Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, view[name]])) as unknown as Pick<ViewOptions, AddressOption>,
+    panels: session.openPanels.names,
     camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 },
     remarks: shown?.result.remarks ?? [],
     lastViewMs: shown?.result.viewMs ?? null,

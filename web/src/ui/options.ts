@@ -3,6 +3,7 @@ import type { StyleRule } from "../core/highlight/rules";
 import type { StartEngine } from "./engine/client";
 import type { DataFile, WireAt } from "./engine/protocol";
 import type { FileServer } from "./files/fileServer";
+import type { PageWriter } from "./files/saveHtml";
 import type { ThemeChoice } from "./state/scheme";
 import type { ViewState } from "./state/view";
 
@@ -28,8 +29,14 @@ export interface SessionOptions {
   readonly styles?: unknown;
   readonly predefinedStyles: readonly PredefinedStyle[];
   readonly nodeData?: readonly DataFile[];
+  /** Writes the page as a file. */
+  readonly writePage?: PageWriter;
   /** The server that opens other files; a page from a file has none. */
   readonly files?: FileServer;
+  /** Start with the side panels hidden (a notebook cell is small). */
+  readonly compact?: boolean;
+  /** It is a part of a longer page (a notebook), which the wheel scrolls. */
+  readonly inlined?: boolean;
   /** Start with the table open, showing these rows. */
   readonly table?: "nodes" | "modules";
 }

@@ -23,6 +23,8 @@ export class Pointing {
   /** The pointer is over something else. */
   readonly onTip = new Signal();
 
+  private hasToldWheel = false;
+
   constructor(private readonly session: Session) {}
 
   hover(picked: Picked | undefined, x: number, y: number): void {
@@ -30,6 +32,17 @@ export class Pointing {
     if (!tip && !this.tip) return;
     this.tip = tip;
     this.onTip.emit();
+  }
+
+  /** In a notebook the wheel scrolls the page, unless Ctrl is held or the graph has the focus. */
+  leavesWheel({ ctrlKey, metaKey }: WheelEvent): boolean {
+    const { session } = this;
+    const canvas = session.stage?.canvas;
+    if (!session.options.inlined || ctrlKey || metaKey || !canvas) return false;
+    const hasFocus = document.hasFocus() && (canvas.getRootNode() as ShadowRoot).activeElement === canvas;
+    if (!hasFocus && !this.hasToldWheel) session.say("To zoom with the wheel, hold Ctrl or click the graph first");
+    this.hasToldWheel = true;
+    return !hasFocus;
   }
 
   click(picked: Picked | undefined, how: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void {

@@ -2,11 +2,12 @@
  * One running viewer: handles input, changes the state, asks the engine, passes the answer to the canvas and notifies the panels. The
  * panels only read it and call its methods.
  */
+import type { ViewOptions } from "../core/program/viewOptions";
 import type { Theme } from "../core/scene/theme";
 import { splitNodeKey } from "../core/view/choose/keys";
 import { About } from "./about";
 import { CameraAddress } from "./cameraAddress";
-import type { Place, Rect } from "../core/base/camera";
+import { anchoredTitle, type CameraMove, isFree, showAfter } from "./cameraMove";
 import type { Sight } from "./canvas/scenePainter";
 import { Shown } from "./canvas/shown";
 import { Stage } from "./canvas/stage";
@@ -15,12 +16,12 @@ import type { ModulePlace, ProgramSummary } from "./engine/protocol";
 import { Finder } from "./finder";
 import { Display } from "./display";
 import { Dropping } from "./files/dropping";
+import { OpenPanels } from "./openPanels";
 import type { SessionOptions } from "./options";
 import { Pointing } from "./pointing";
-import { anchorBetween, showStaying } from "./timeline/anchor";
 import { Panes } from "./timeline/panes";
 import { Timeline } from "./timeline/timeline";
-import { type History, memoryHistory, urlHistory } from "./state/history";
+import { type History, memoryHistory, type Reached, urlHistory } from "./state/history";
 import { Idle } from "./state/idle";
 import { type Progress, patiently, type Report } from "./state/patience";
 import { Scheme, type ThemeChoice } from "./state/scheme";
@@ -41,20 +42,6 @@ import {
   type ViewState,
 } from "./state/view";
 
-/** Where to look after a change. */
-type CameraMove = {
-  readonly anchor?: string;
-  readonly look?: "fit" | "first";
-  readonly reveal?: number;
-  readonly revealLevel?: number;
-  readonly keepCamera?: boolean;
-  /** What stays in the picture keeps its place on the screen. */
-  readonly stay?: boolean;
-  /** Look at the place that the state has, or at this one. */
-  readonly restore?: boolean;
-  readonly place?: Place;
-};
-
 const MOST_MATCHES_SHOWN = 3000;
 
 export class Session {
@@ -66,6 +53,8 @@ export class Session {
   /** Names of attributes that nodes of the shown graph have. */
   attributes: readonly string[] = [];
   notice: string | undefined;
+  /** The background of saved pictures. */
+  background: ViewOptions["background"] = "theme";
   stage: Stage | undefined;
   readonly idle = new Idle();
   readonly about = new About(this);
@@ -74,15 +63,16 @@ export class Session {
   readonly display = new Display(this);
   readonly timeline = new Timeline(this);
   readonly dropping = new Dropping(this);
+  readonly openPanels = new OpenPanels(this);
   readonly panes: Panes;
   readonly styling: Styling;
+  readonly history: History;
   /** The state has changed; the camera has moved. */
   readonly onChange = new Signal();
   readonly onCamera = new Signal();
 
   private readonly client: EngineClient;
   private readonly cameraAddress = new CameraAddress(this);
-  private readonly history: History;
   private readonly scheme: Scheme;
   private noticeTimer = 0;
   private turn = 0;
@@ -96,7 +86,9 @@ export class Session {
     this.styling = new Styling(this, options.styles, options.nodeData);
     this.client.data = this.styling.files;
     const begin = startingAt(options.initial);
-    this.history = options.url ? urlHistory((view) => this.stepTo(view)) : memoryHistory(begin, (view) => this.stepTo(view));
+    this.history = options.url
+      ? urlHistory((view, how) => this.stepTo(view, how))
+      : memoryHistory(begin, (view, how) => this.stepTo(view, how));
     this.view = options.url && location.hash.length > 1 ? this.history.read() : begin;
     this.scheme = new Scheme(options.theme ?? "auto", () => this.recolour());
     if (options.sources[this.view.source]) this.client.prefetch(options.sources[this.view.source].at);
@@ -145,6 +137,7 @@ export class Session {
         this.cameraAddress.moved();
         this.onCamera.emit();
       },
+      leavesWheel: (event) => this.pointing.leavesWheel(event),
       picture: (sight) => this.picture(sight),
       busy: (change) => this.idle.change(change),
     });
@@ -178,7 +171,7 @@ export class Session {
   }
 
   openSource(source: number): void {
-    this.record({ ...START, source, rankdir: this.view.rankdir, panes: this.view.panes });
+    this.record({ ...START, source, rankdir: this.view.rankdir, panes: this.view.panes, panels: this.view.panels });
     void this.open(source);
   }
 
@@ -226,9 +219,14 @@ export class Session {
     this.history.forward();
   }
 
-  link(): string {
+  /** The state with the camera in it. */
+  seen(): ViewState {
     this.cameraAddress.write();
-    return this.history.link(this.view);
+    return this.view;
+  }
+
+  link(): string {
+    return this.history.link(this.seen());
   }
 
   /** Expands or collapses a container, or expands everything inside; it keeps its place on the screen. */
@@ -341,9 +339,12 @@ export class Session {
     this.changed();
   }
 
-  private stepTo(view: ViewState): void {
+  private stepTo(step: ViewState, how: Reached): void {
     const before = this.view;
+    // Panels that were opened since are there to be read while one goes back.
+    const view = how === "step" ? { ...step, panels: before.panels } : step;
     this.view = view;
+    if (view.panels !== step.panels) this.history.replace(view);
     if (view.source !== before.source) void this.open(view.source, true);
     else if (!sameView(before, view)) void this.draw({ look: "first", restore: true });
     else {
@@ -375,12 +376,7 @@ export class Session {
   private async draw(look: CameraMove): Promise<void> {
     const { stage } = this;
     if (!stage || !this.program) return;
-    const anchorKey = look.anchor;
-    let screen: Rect | undefined;
-    if (anchorKey !== undefined && this.shown) {
-      const item = this.shown.find(anchorKey);
-      if (item >= 0) screen = stage.onScreen(this.shown.rect(item));
-    }
+    const title = anchoredTitle(stage, this.shown, look.anchor);
     const { view } = this;
     try {
       const result = await this.waiting((report) =>
@@ -390,15 +386,13 @@ export class Session {
             rankdir: view.rankdir,
             colour: colourOf(view),
             styles: this.styling.rules,
-            locate: [anchorKey ?? "", ...view.selection],
+            locate: [look.anchor ?? "", ...view.selection],
             ...(view.matchesOnly >= 0 && this.finder.result
               ? { near: { nodes: this.finder.result.nodes.slice(0, MOST_MATCHES_SHOWN), hops: view.matchesOnly } }
               : {}),
             ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
             ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
-            ...(look.reveal === undefined && !look.stay && !look.place && !(look.restore && view.camera) && isUntouched(view)
-              ? { room: stage.room }
-              : {}),
+            ...(isFree(look, view.camera) && isUntouched(view) ? { room: stage.room } : {}),
             ...this.timeline.request,
           },
           report,
@@ -415,21 +409,13 @@ export class Session {
           closed: [...this.view.closed.filter((key) => !opened.has(key)), ...result.closed],
         });
       }
-      const anchor = result.located[0];
       const before = this.shown;
-      const first = before === undefined;
       this.shown = shown;
       if (result.program) this.showProgram(result.program);
       this.problem = undefined;
       stage.hits = this.finder.boxes();
       stage.selected = this.selectedItems;
-      const stays = look.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
-      if (stays && before) showStaying(stage, before, shown, stays);
-      else if (look.place) stage.show(shown, { place: look.place });
-      else if (screen && anchor >= 0) stage.show(shown, { anchor: { item: anchor, screen } });
-      else if (look.keepCamera) stage.show(shown, {});
-      else if (look.restore && view.camera) stage.show(shown, { place: view.camera });
-      else stage.show(shown, { look: first ? "first" : (look.look ?? "fit") });
+      showAfter(stage, before, shown, look, { camera: view.camera, title, anchor: result.located[0] });
       await this.refreshSelection(undefined);
       this.changed();
       if (look.restore) await this.unfoldSelected();

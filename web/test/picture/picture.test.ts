@@ -47,35 +47,36 @@ const VIEWS: readonly (readonly [string, ViewSpec])[] = [
 describe.each(VIEWS)("a view %s", (_, spec) => {
   it("is the same file from the page and from the host", async () => {
     await onPage(spec);
-    expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec }));
+    expect(await ask("svg", { theme: "light", background: "theme", as: "file" })).toBe(fromHost({ spec }));
   });
 
   it("is the same from the host as shown on the page", async () => {
     await onPage(spec, { rankdir: "LR" });
-    expect(await ask("svg", { theme: "light", as: "seen" })).toBe(fromHost({ spec, rankdir: "LR", as: "seen" }));
+    expect(await ask("svg", { theme: "light", background: "theme", as: "seen" })).toBe(fromHost({ spec, rankdir: "LR", as: "seen" }));
   });
 });
 
 it("a neighbourhood has its centre emphasised in both files", async () => {
-  const node = (await ask("search", { query: "op:dot", limit: 1, first: "" })).rows[0];
+  const { nodes } = await ask("search", { query: "op:dot", limit: 1, first: "" });
+  const [node] = await ask("matchRows", { nodes: [...nodes] });
   const spec: ViewSpec = { graph: node.graph, around: [node.id], hops: 2 };
   await onPage(spec);
-  expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec }));
+  expect(await ask("svg", { theme: "light", background: "theme", as: "file" })).toBe(fromHost({ spec }));
 });
 
 it("what was closed to fit the screen and opened to reveal a node is so in the file too", async () => {
   const { closed } = await onPage({ depth: 4 }, { room: { width: 300, height: 200 } });
   expect(closed.length).toBeGreaterThan(0);
-  expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec: { depth: 4, closed } }));
+  expect(await ask("svg", { theme: "light", background: "theme", as: "file" })).toBe(fromHost({ spec: { depth: 4, closed } }));
   const node = (await ask("search", { query: "op:dot", limit: 1, first: "" })).nodes[0];
   const { opened } = await onPage({ depth: 0 }, { reveal: node });
   expect(opened.length).toBeGreaterThan(0);
-  expect(await ask("svg", { theme: "light", as: "file" })).toBe(fromHost({ spec: { depth: 0, open: opened } }));
+  expect(await ask("svg", { theme: "light", background: "theme", as: "file" })).toBe(fromHost({ spec: { depth: 0, open: opened } }));
 });
 
 it("the legend of a file says what the chosen colours mean", async () => {
   const { legend } = await onPage({}, { colour: "op" });
-  const svg = await ask("svg", { theme: "light", as: "seen" });
+  const svg = await ask("svg", { theme: "light", background: "theme", as: "seen" });
   expect(legend.length).toBeGreaterThan(2);
   for (const { text } of legend)
     expect(svg).toContain(`>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")}<`);

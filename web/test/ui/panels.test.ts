@@ -4,7 +4,7 @@ import { initialCamera } from "../../src/core/view/initial/camera";
 import { between as mixed } from "../../src/core/base/colour";
 import { clipped } from "../../src/ui/panels/outline";
 import { pretty } from "../../src/ui/panels/pretty";
-import { KEYS } from "../../src/ui/panels/shortcuts";
+import { COMMANDS } from "../../src/ui/panels/commands";
 
 describe("values for people", () => {
   it("puts JSON into lines, also JSON in a text, and leaves the rest alone", () => {
@@ -82,6 +82,6 @@ it("mixes colours", () => {
 });
 
 it("gives every key one meaning", () => {
-  const presses = KEYS.flatMap(({ press }) => (press ? [press] : []));
+  const presses = COMMANDS.flatMap(({ press }) => (press ? [press] : []));
   expect(new Set(presses).size).toBe(presses.length);
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { roundedPlace } from "../../src/core/base/camera";
 import { ADDRESS_OPTIONS, type AddressOption } from "../../src/core/program/options";
 import { VIEW_OPTIONS } from "../../src/core/program/viewOptions";
+import { PANELS } from "../../src/ui/state/panels";
 import { fromHash, toHash } from "../../src/ui/state/url";
 import {
   ALL,
@@ -67,6 +68,7 @@ const page = fc.record({
     { maxLength: 3 },
   ),
   downstream: fc.nat(ALL),
+  panels: fc.option(fc.subarray([...PANELS]), { nil: undefined }),
 });
 const states: fc.Arbitrary<ViewState> = fc
   .tuple(page, options)
@@ -90,6 +92,7 @@ const OTHER: Record<Exclude<keyof ViewState, AddressOption>, unknown> = {
   passColours: false,
   camera: { x: -12.5, y: 3000, scale: 0.6213 },
   panes: [{ source: 1, pass: 2, passMode: "before", linked: false }],
+  panels: ["table"],
 };
 
 /** A value that a view option does not have by default, and that means something else. */

@@ -5,6 +5,7 @@
  */
 import type { Shade } from "../base/colour";
 import { CATEGORIES, type Category } from "../program/types";
+import type { ViewOptions } from "../program/viewOptions";
 
 export interface Paint {
   readonly fill: string;
@@ -144,3 +145,9 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     ],
   },
 };
+
+/** A theme on white paper, or on none. */
+export function onPaper(theme: Theme, background: ViewOptions["background"] | undefined): Theme {
+  if (background === "white") return { ...theme, background: "#FFFFFF", paper: "#FFFFFF" };
+  return background === "transparent" ? { ...theme, paper: "" } : theme;
+}

@@ -11,6 +11,8 @@
  *     -role:constant              not this
  */
 
+import { nearest } from "./nearest";
+
 const FIELDS = ["id", "op", "shape", "type", "scope", "role", "category", "graph", "text", "source"] as const;
 export type Field = (typeof FIELDS)[number] | "any" | "attr";
 
@@ -28,6 +30,8 @@ export interface Query {
   readonly terms: readonly Term[];
   /** What is wrong with the query, for the person; there are no terms then. */
   readonly problem?: string;
+  /** Why it may match nothing: it has a field that does not exist, so "shpe:1024" was taken as text. */
+  readonly doubt?: string;
 }
 
 const ALIASES: Record<string, Field> = {
@@ -43,6 +47,7 @@ const TOKEN = /(-?)(?:([A-Za-z][\w.-]*):)?(?:\/((?:[^/\\]|\\.)*)(\/([gimsuy]*))?
 
 export function compileQuery(text: string): Query {
   const terms: Term[] = [];
+  let doubt: string | undefined;
   let at = 0;
   while (at < text.length) {
     if (/\s/.test(text[at])) {
@@ -55,6 +60,7 @@ export function compileQuery(text: string): Query {
     at = TOKEN.lastIndex;
     const [whole, minus, name, pattern, closed, flags, quoted, bare] = token;
     const { field, key, exists } = readField(name);
+    if (!exists) doubt ??= unknownField(name);
     const negated = minus === "-" && whole.length > 1;
     if (exists && pattern !== undefined && (closed !== undefined || pattern !== "")) {
       const test = regularTest(pattern, flags ?? "");
@@ -66,7 +72,13 @@ export function compileQuery(text: string): Query {
     if (plain === "" && field !== "attr") continue;
     terms.push({ field, key, negated, test: plainTest(field, plain.toLowerCase()), lowerCase: true });
   }
-  return { terms };
+  return doubt ? { terms, doubt } : { terms };
+}
+
+function unknownField(name: string): string {
+  const meant = nearest(name.toLowerCase(), [...FIELDS, ...Object.keys(ALIASES)]);
+  const fields = `fields are ${FIELDS.join(", ")} and attr.NAME`;
+  return `There is no field "${name}"; ${meant ? `did you mean ${meant}:?` : fields}`;
 }
 
 function readField(name: string | undefined): { field: Field; key: string; exists: boolean } {

@@ -44,7 +44,7 @@ export function runQuery(program: ProgramData, query: Query, options: SearchOpti
   const nodes = new Int32Array(count);
   let at = 0;
   for (let i = 0; i < holds.length; i++) if (holds[i]) nodes[at++] = first + i;
-  return { nodes };
+  return count === 0 && query.doubt !== undefined ? { nodes, problem: query.doubt } : { nodes };
 }
 
 function graphRange(program: ProgramData, name: string | undefined): readonly [number, number] | undefined {

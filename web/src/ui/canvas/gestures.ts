@@ -9,6 +9,8 @@ export interface GestureHandler {
   menu(x: number, y: number): void;
   /** A drag or pinch has ended. */
   rest(): void;
+  /** Does the wheel scroll the page around the graph instead? */
+  leavesWheel(event: WheelEvent): boolean;
 }
 
 const DRAG_AFTER = 4;
@@ -90,6 +92,7 @@ export function listen(element: HTMLElement, handler: GestureHandler): () => voi
   };
 
   const wheel = (event: WheelEvent) => {
+    if (handler.leavesWheel(event)) return;
     event.preventDefault();
     const at = place(event);
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : event.deltaMode === WheelEvent.DOM_DELTA_PAGE ? 400 : 1;

@@ -60,20 +60,18 @@ export class Shown implements Drawable {
     return { x: x[item], y: y[item], w: w[item], h: h[item] };
   }
 
+  /** Where the title of a box begins: its first text, or its corner. */
+  titleAt(item: number): { readonly x: number; readonly y: number } {
+    const run = this.painter.texts(item)[0];
+    const { x, y } = this.scene;
+    return run ? { x: run.x - (run.anchor === "middle" ? run.width / 2 : 0), y: run.y } : { x: x[item], y: y[item] };
+  }
+
   /** Where the graph begins. */
   get first(): Rect | undefined {
     const { outline, open } = this.result;
     const leaf = outline.find((box) => open[box] === 0);
     return leaf === undefined ? undefined : this.rect(leaf);
-  }
-
-  /** Where an open frame begins. */
-  firstIn(item: number): Rect | undefined {
-    const { outline, outlineDepth, open } = this.result;
-    const row = outline.indexOf(item);
-    for (let i = row + 1; i < outline.length && outlineDepth[i] > outlineDepth[row]; i++)
-      if (open[outline[i]] === 0) return this.rect(outline[i]);
-    return undefined;
   }
 
   /** Does a node have its own box, or that of its counterpart in the repeat that is drawn? */

@@ -23,12 +23,19 @@ import { MOTION_MS, type Motion, motionBetween } from "./motion";
 import { clear, type Emphasis, setCamera, type Sight } from "./scenePainter";
 import type { Picked, Shown } from "./shown";
 
+/** A point of the screen, in CSS pixels. */
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
 export interface StageEvents {
   hover(picked: Picked | undefined, x: number, y: number): void;
   click(picked: Picked | undefined, event: { readonly add: boolean; readonly double: boolean; readonly deep: boolean }): void;
   /** The secondary button, or a long press. */
   menu(picked: Picked | undefined, x: number, y: number): void;
   moved(): void;
+  leavesWheel(event: WheelEvent): boolean;
   picture(sight: Sight): Promise<ImageBitmap>;
   /** Called when drawing becomes unfinished (1) and when it is finished again (-1). */
   busy(change: 1 | -1): void;
@@ -39,6 +46,11 @@ const MOST_PER_FRAME = 3600;
 const CAMERA_MS = 260;
 /** A picture extends this far beyond the screen on every side, so that panning shows something at once. */
 const MARGIN = 0.35;
+
+/** A title keeps this distance from the edges of the screen. */
+const TITLE_MARGIN = 16;
+/** This part of a group that was opened, or of the screen, is visible. */
+const LEAST_VISIBLE = 0.5;
 
 interface Flight {
   readonly from: Camera;
@@ -90,6 +102,7 @@ export class Stage {
         click: (x, y, event) => events.click(this.pick(x, y), event),
         menu: (x, y) => events.menu(this.pick(x, y), x, y),
         rest: () => events.moved(),
+        leavesWheel: (event) => events.leavesWheel(event),
       }),
     );
     this.resize();
@@ -115,10 +128,15 @@ export class Stage {
     return this.flight !== undefined || this.motion !== undefined;
   }
 
-  /** Show another view. `anchor` is an item that stays where it was on the screen; without one, the camera starts anew. */
+  /** Show another view. `anchor` is an item that stays where it was on the screen, `title` one whose title does; without them, the camera starts anew. */
   show(
     shown: Shown,
-    how: { readonly anchor?: { item: number; screen: Rect }; readonly place?: Place | undefined; readonly look?: "fit" | "first" },
+    how: {
+      readonly anchor?: { item: number; screen: Rect };
+      readonly title?: { item: number; at: Point };
+      readonly place?: Place | undefined;
+      readonly look?: "fit" | "first";
+    },
   ): void {
     const before = this.shown;
     const was = this.camera;
@@ -134,6 +152,7 @@ export class Stage {
     this.place = how.place;
     if (how.place) this.camera = this.cameraAt(how.place);
     else if (how.anchor) this.camera = this.anchored(shown, how.anchor.item, how.anchor.screen);
+    else if (how.title) this.camera = this.withTitleAt(shown, how.title.item, how.title.at);
     else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
     else if (how.look) this.camera = this.initialCameraFor(shown);
     if (before && !this.still) {
@@ -173,13 +192,31 @@ export class Stage {
     this.place = place;
   }
 
-  /** Keeps a box where it was; for one that is now wider than the screen, the first box in it. */
+  /** Keeps a box where it was. */
   private anchored(shown: Shown, item: number, screen: Rect): Camera {
     const { scale } = this.camera;
     const rect = shown.rect(item);
-    const begins = rect.w * scale > this.width ? (shown.firstIn(item) ?? rect) : rect;
-    const middle = begins.x + begins.w / 2;
-    return { x: middle - (screen.x + screen.w / 2) / scale, y: rect.y - screen.y / scale, scale };
+    return { x: rect.x + rect.w / 2 - (screen.x + screen.w / 2) / scale, y: rect.y - screen.y / scale, scale };
+  }
+
+  /** Where the title of an item is. */
+  titleOnScreen(shown: Shown, item: number): Point {
+    return this.onScreen({ ...shown.titleAt(item), w: 0, h: 0 });
+  }
+
+  /**
+   * The camera under which a title is at a point: the one that was clicked, so a group opens under the pointer and closes there. A title
+   * that was off screen comes back to its edge, and a group that would be mostly off screen moves in as far as its title allows.
+   */
+  private withTitleAt(shown: Shown, item: number, { x, y }: Point): Camera {
+    const { scale } = this.camera;
+    const [title, rect] = [shown.titleAt(item), shown.rect(item)];
+    const inside = (value: number, most: number) => Math.max(TITLE_MARGIN, Math.min(most - TITLE_MARGIN, value));
+    const left = inside(x, this.width) - (title.x - rect.x) * scale;
+    const visible = this.width - Math.max(0, left);
+    const missing = Math.max(0, LEAST_VISIBLE * Math.min(this.width, rect.w * scale) - visible);
+    const at = { x: Math.max(TITLE_MARGIN, inside(x, this.width) - missing), y: inside(y, this.height) };
+    return { x: title.x - at.x / scale, y: title.y - at.y / scale, scale };
   }
 
   onScreen(rect: Rect): Rect {

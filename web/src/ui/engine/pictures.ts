@@ -1,5 +1,5 @@
 /** Pictures drawn in the worker: parts of a scene with too much for one frame, and PNG files. */
-import { THEMES } from "../../core/scene/theme";
+import { type Theme, THEMES } from "../../core/scene/theme";
 import { clear, type ScenePainter, type Sight } from "../canvas/scenePainter";
 import type { PictureRequest } from "./protocol";
 
@@ -12,14 +12,14 @@ export function picture(painter: ScenePainter, request: PictureRequest): ImageBi
   const canvas = draw(
     painter,
     request,
-    request.theme,
+    THEMES[request.theme],
     request.lit && request.litEdge ? { lit: request.lit, litEdge: request.litEdge } : undefined,
   );
   return canvas.transferToImageBitmap();
 }
 
 /** The whole scene as a file, as sharp as the largest canvas allows, or only a part. */
-export async function png(painter: ScenePainter, theme: "light" | "dark", part: PictureRequest | undefined): Promise<Blob> {
+export async function png(painter: ScenePainter, theme: Theme, part: PictureRequest | undefined): Promise<Blob> {
   const { scene } = painter.drawable;
   let sight: Sight;
   if (part) sight = part;
@@ -38,17 +38,11 @@ export async function png(painter: ScenePainter, theme: "light" | "dark", part: 
   return draw(painter, sight, theme, undefined).convertToBlob({ type: "image/png" });
 }
 
-function draw(
-  painter: ScenePainter,
-  sight: Sight,
-  name: "light" | "dark",
-  emphasis: Parameters<ScenePainter["paint"]>[3],
-): OffscreenCanvas {
-  const theme = THEMES[name];
+function draw(painter: ScenePainter, sight: Sight, theme: Theme, emphasis: Parameters<ScenePainter["paint"]>[3]): OffscreenCanvas {
   const canvas = new OffscreenCanvas(Math.max(1, Math.ceil(sight.width * sight.ratio)), Math.max(1, Math.ceil(sight.height * sight.ratio)));
-  const context = canvas.getContext("2d", { alpha: false });
+  const context = canvas.getContext("2d", { alpha: theme.paper === "" });
   if (!context) throw new Error("this browser cannot draw in a worker; save SVG instead");
-  clear(context, theme.background, canvas.width, canvas.height);
+  if (theme.paper) clear(context, theme.background, canvas.width, canvas.height);
   painter.paint(context, theme, sight, emphasis);
   return canvas;
 }

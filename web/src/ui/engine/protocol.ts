@@ -8,6 +8,7 @@ import type { DataStatistics } from "../../core/highlight/nodeData";
 import type { StyleRule } from "../../core/highlight/rules";
 import type { BoxMeasure, LegendRow, Scene } from "../../core/scene/types";
 import type { DerivativeRule, ViewSpec } from "../../core/program/types";
+import type { ViewOptions } from "../../core/program/viewOptions";
 import type { PassRow } from "../../core/program/recording/types";
 import type { Camera } from "../../core/base/camera";
 import type { SpatialData } from "../canvas/spatial";
@@ -174,18 +175,26 @@ export interface ViewResult {
 }
 
 export interface SearchResult {
-  /** Matching nodes in order, at most `limit`, and how many there are in total. */
+  /** Matching nodes, at most `limit`, module after module, and how many there are in total. */
   readonly nodes: Int32Array;
   readonly total: number;
-  readonly rows: readonly {
-    readonly node: number;
-    readonly id: string;
-    readonly op: string;
-    readonly graph: string;
-    readonly type: string;
-  }[];
+  /** Where each module begins among the nodes. */
+  readonly moduleStart: Int32Array;
   readonly milliseconds: number;
   readonly problem?: string;
+}
+
+/** A match as a list shows it: `title` is the text of its box, which names the target of a custom call. */
+export interface MatchRow extends NodeName {
+  readonly title: string;
+  readonly scope: string;
+}
+
+/** A place that the palette leads to: a node (level 0), or the group around it at this level. */
+export interface Destination extends ModulePlace {
+  readonly name: string;
+  readonly detail: string;
+  readonly graph: string;
 }
 
 /** What an edge of the picture represents. */
@@ -356,6 +365,12 @@ export interface PictureRequest {
   readonly litEdge?: Uint8Array;
 }
 
+/** What a picture is saved on. */
+export interface Paper {
+  readonly theme: "light" | "dark";
+  readonly background: ViewOptions["background"];
+}
+
 /** Every question with its answer. */
 export interface Methods {
   load(params: { readonly at: WireAt }): ProgramSummary;
@@ -364,6 +379,10 @@ export interface Methods {
   view(params: ViewRequest): ViewResult;
   /** Hits in the graph named `first` come before the others. */
   search(params: { readonly query: string; readonly limit: number; readonly first: string }): SearchResult;
+  matchRows(params: { readonly nodes: readonly number[] }): readonly MatchRow[];
+  /** Finds where the palette can go; `destinationRows` has what was found last. */
+  destinations(params: { readonly text: string }): { readonly modules: number; readonly nodes: number };
+  destinationRows(params: { readonly from: number; readonly to: number }): readonly Destination[];
   /** With `output`, about that value of the node. */
   node(params: { readonly node: number; readonly output?: number | undefined }): NodeFacts;
   find(params: { readonly graph: string; readonly id: string }): number;
@@ -382,9 +401,9 @@ export interface Methods {
   modulePlace(params: { readonly row: number }): ModulePlace | undefined;
   moduleRow(params: { readonly key: string }): number;
   picture(params: PictureRequest): ImageBitmap;
-  png(params: { readonly theme: "light" | "dark"; readonly part?: PictureRequest }): Blob;
+  png(params: Paper & { readonly part?: PictureRequest }): Blob;
   /** The picture as shown, or as `opscope export` draws it. */
-  svg(params: { readonly theme: "light" | "dark"; readonly as: "seen" | "file" }): string;
+  svg(params: Paper & { readonly as: "seen" | "file" }): string;
   markdown(params: { readonly nodes: readonly number[] }): string;
   /** The rows of a recording, as far as they are compared. */
   passes(params: Record<string, never>): readonly PassRow[];

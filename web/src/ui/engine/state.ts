@@ -5,6 +5,7 @@ import { metricsOf } from "../../core/metrics/counted";
 import type { Picture } from "../../core/picture";
 import type { Grouping, ProgramData } from "../../core/program/types";
 import type { ScenePainter } from "../canvas/scenePainter";
+import type { Destinations } from "./destinations";
 import type { RemoteDetails } from "./details";
 import { programFacts, totals } from "./facts";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
@@ -29,6 +30,7 @@ export class EngineState {
   remote: RemoteDetails | undefined;
   drawn: Drawn | undefined;
   table: Table | undefined;
+  destinations: Destinations | undefined;
   layouts = new LayoutCache();
   private loaded: { readonly index: ProgramIndex; readonly highlighter: Highlighter } | undefined;
 

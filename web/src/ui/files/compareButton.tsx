@@ -8,12 +8,13 @@ export function CompareButton({ session }: { readonly session: Session }): JSX.E
   if (!session.options.files) return null;
   return (
     <>
-      <button type="button" class="tool" title="Compare this program with a file" onClick={() => input.current?.click()}>
+      <button type="button" class="tool compare" data-hint="Compare this program with a file" onClick={() => input.current?.click()}>
         Compare with…
       </button>
       <input
         ref={input}
         type="file"
+        class="compared"
         hidden
         aria-label="File to compare with"
         onChange={(event) => {

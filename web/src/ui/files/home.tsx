@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useSignal } from "../panels/hooks";
+import { Hints } from "../panels/hints";
 import { Icon, IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
 import type { Scheme } from "../state/scheme";
@@ -30,12 +31,14 @@ export function Home({
   readonly scheme: Scheme;
 }): JSX.Element {
   useSignal(chooser.onChange);
+  const root = useRef<HTMLDivElement>(null);
   const [over, setOver] = useState(false);
   const leave = (event: DragEvent & { currentTarget: HTMLElement }) => {
     if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
   };
   return (
     <div
+      ref={root}
       class={over ? "app home over" : "app home"}
       data-theme={scheme.theme.name}
       onDragEnter={(event) => setOver(carriesFiles(event))}
@@ -78,6 +81,7 @@ export function Home({
           </Section>
         </div>
       </main>
+      <Hints root={root} />
     </div>
   );
 }

@@ -1,6 +1,8 @@
 /** What the controls and the keys do, in one place. */
 import { DIRECTION } from "../../core/program/names";
 import { NO_HALVES } from "../../core/view/twoHalves/halves";
+import type { Paper } from "../engine/protocol";
+import { seenIn } from "../files/saveHtml";
 import type { Session } from "../session";
 import {
   collapseAll,
@@ -32,6 +34,7 @@ export const actions = {
   layouts: (session: Session) => void session.display.set({ ...session.view, layouts: !session.view.layouts }),
   label: (session: Session, label: readonly string[]) => void session.display.set({ ...session.view, label }),
   values: (session: Session) => void session.display.set({ ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }),
+  overlays: (session: Session) => session.change({ ...session.view, overlays: !session.view.overlays }, { keepCamera: true }),
   /** The halves are groups of the grouping by direction, laid out downwards. */
   forwardBackward: (session: Session) => {
     const { view, program } = session;
@@ -56,7 +59,7 @@ export const actions = {
 
   /** As shown, or as a figure for a page: what `opscope export` draws of the same view. */
   async saveSvg(session: Session, as: "seen" | "file"): Promise<void> {
-    const svg = await session.ask("svg", { theme: session.theme.name, as });
+    const svg = await session.ask("svg", { ...paperOf(session), as });
     download(new Blob([svg], { type: "image/svg+xml" }), `${fileName(session)}.svg`);
   },
 
@@ -64,7 +67,24 @@ export const actions = {
     const { stage } = session;
     if (!stage) return;
     const part = visibleOnly ? { part: { ...stage.sight, ratio: Math.max(2, stage.sight.ratio), theme: session.theme.name } } : {};
-    download(await session.ask("png", { theme: session.theme.name, ...part }), `${fileName(session)}.png`);
+    download(await session.ask("png", { ...paperOf(session), ...part }), `${fileName(session)}.png`);
+  },
+
+  /** One file with the whole viewer, which opens with what is seen now. */
+  async saveHtml(session: Session): Promise<void> {
+    session.say("Writing the page…");
+    try {
+      const page = await session.idle.during(session.options.writePage!(seenIn(session)));
+      download(new Blob([page], { type: "text/html" }), `${fileName(session)}.html`);
+    } catch (error) {
+      session.say(error instanceof Error ? error.message : String(error));
+    }
+  },
+
+  /** The background of the pictures that are saved from now on. */
+  background: (session: Session, background: Session["background"]) => {
+    session.background = background;
+    session.changed();
   },
 
   async copyLink(session: Session): Promise<void> {
@@ -76,6 +96,11 @@ export const actions = {
     await copy(session, text, session.selectedNodes.length ? "Selection copied as Markdown" : "View copied as Markdown");
   },
 };
+
+/** What pictures are saved on. Light text would be lost on white. */
+function paperOf({ background, theme }: Session): Paper {
+  return { theme: background === "white" ? "light" : theme.name, background };
+}
 
 /** Are operand numbers shown? By default the picture decides. */
 export function showsOperands({ view, shown }: Session): boolean {

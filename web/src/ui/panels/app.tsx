@@ -6,58 +6,52 @@ import type { Session } from "../session";
 import { PanelSizes } from "../state/panelSizes";
 import { PanesView } from "../timeline/panesView";
 import { Strip } from "../timeline/strip";
+import { keyName, pressKey, type Where } from "./commands";
 import { Details } from "./details";
 import { Divider } from "./divider";
+import { Hints } from "./hints";
 import { useSignal } from "./hooks";
+import { Matches } from "./matches";
 import { Outline } from "./outline";
-import { pressKey, ShortcutSheet } from "./shortcuts";
+import { Palette } from "./palette";
+import { ShortcutSheet } from "./shortcuts";
 import { StylesPanel } from "./styles";
 import { TablePanel } from "./table";
 import { Toolbar } from "./toolbar";
 
-export interface Panels {
-  readonly outline: boolean;
-  readonly details: boolean;
-  readonly table: boolean;
-  readonly shortcuts: boolean;
-  readonly passes: boolean;
-  readonly styles: boolean;
-}
+/** Keys that work even where one types. */
+const EVERYWHERE = ["Ctrl+f", "Ctrl+k"];
 
-export function App({ session, compact }: { readonly session: Session; readonly compact: boolean }): JSX.Element {
+export function App({ session }: { readonly session: Session }): JSX.Element {
   useSignal(session.onChange);
-  const [panels, setPanels] = useState<Panels>({
-    outline: !compact,
-    details: !compact,
-    table: session.options.table !== undefined,
-    shortcuts: false,
-    passes: true,
-    styles: false,
-  });
+  const { openPanels, finder } = session;
+  const [dialog, setDialog] = useState<"shortcuts" | "palette">();
   const sizes = useMemo(() => new PanelSizes(), []);
   useSignal(sizes.onChange);
   const [dragging, setDragging] = useState(false);
   const root = useRef<HTMLDivElement>(null);
-  const where = {
+  const where: Where = {
     session,
-    panels,
-    setPanels,
+    page: session,
     focusSearch: () => {
       const box = root.current?.querySelector<HTMLInputElement>("input.query");
       box?.focus();
       box?.select();
     },
+    chooseComparison: () => root.current?.querySelector<HTMLInputElement>("input.compared")?.click(),
+    openSheet: () => setDialog("shortcuts"),
+    openPalette: () => session.shown && setDialog("palette"),
   };
   const onKey = (event: KeyboardEvent) => {
     if (pressKey(event, where)) event.preventDefault();
   };
   /** Keys work wherever they are not needed for typing or choosing. */
   const onPageKey = (event: KeyboardEvent) => {
+    if (event.defaultPrevented) return;
     const target = event.composedPath()[0] as HTMLElement;
     const busy = target.matches?.("input, select, textarea, canvas, [role=tree], [role=listbox], [role=dialog] *");
     const pressing = (event.key === "Enter" || event.key.startsWith("Arrow")) && target.matches?.("button, [tabindex]");
-    if (!busy && !pressing) onKey(event);
-    else if ((event.ctrlKey || event.metaKey) && event.key === "f") onKey(event);
+    if ((!busy && !pressing) || EVERYWHERE.includes(keyName(event))) onKey(event);
   };
   const latest = useRef(onKey);
   latest.current = onKey;
@@ -70,6 +64,8 @@ export function App({ session, compact }: { readonly session: Session; readonly 
     document.addEventListener("keydown", listener);
     return () => document.removeEventListener("keydown", listener);
   }, [session]);
+  const hasLeft = openPanels.has("outline") || finder.isListed;
+  const hasStyles = openPanels.has("styles");
   return (
     <div
       class={dragging ? "app dragging" : "app"}
@@ -90,24 +86,36 @@ export function App({ session, compact }: { readonly session: Session; readonly 
         session.dropping.take(event.dataTransfer);
       }}
     >
-      <Toolbar session={session} panels={panels} setPanels={setPanels} />
+      <Toolbar at={where} />
       <div class="body">
-        {panels.outline && <Outline session={session} />}
-        {panels.outline && <Divider name="outline" panel="outline" side="left" sizes={sizes} />}
+        {openPanels.has("outline") && <Outline session={session}>{finder.isListed && <Matches session={session} />}</Outline>}
+        {!openPanels.has("outline") && finder.isListed && (
+          <aside class="side left" aria-label="Search">
+            <Matches session={session} />
+          </aside>
+        )}
+        {hasLeft && <Divider name="outline" panel="outline" side="left" sizes={sizes} />}
         <PanesView
           session={session}
           onKey={(event, pane) => {
             if (pressKey(event, { ...where, session: pane })) event.preventDefault();
           }}
         />
-        {(panels.details || panels.styles) && <Divider name="details" panel="details" side="right" sizes={sizes} />}
-        {panels.styles && <StylesPanel session={session} onClose={() => setPanels({ ...panels, styles: false })} />}
-        {panels.details && !panels.styles && <Details session={session} />}
+        {(openPanels.has("details") || hasStyles) && <Divider name="details" panel="details" side="right" sizes={sizes} />}
+        {hasStyles && <StylesPanel session={session} onClose={() => openPanels.set("styles", false)} />}
+        {openPanels.has("details") && !hasStyles && <Details session={session} />}
       </div>
-      {panels.table && <Divider name="table" panel="table" side="bottom" sizes={sizes} />}
-      {panels.table && <TablePanel session={session} onClose={() => setPanels({ ...panels, table: false })} />}
-      {panels.passes && session.timeline.exists && <Strip session={session} onClose={() => setPanels({ ...panels, passes: false })} />}
-      {panels.shortcuts && <ShortcutSheet onClose={() => setPanels({ ...panels, shortcuts: false })} />}
+      {openPanels.has("table") && <Divider name="table" panel="table" side="bottom" sizes={sizes} />}
+      {openPanels.has("table") && <TablePanel session={session} onClose={() => openPanels.set("table", false)} />}
+      {openPanels.has("passes") && session.timeline.exists && (
+        <>
+          <Divider name="passes" panel="passes" side="bottom" sizes={sizes} />
+          <Strip session={session} onClose={() => openPanels.set("passes", false)} />
+        </>
+      )}
+      {dialog === "shortcuts" && <ShortcutSheet onClose={() => setDialog(undefined)} />}
+      {dialog === "palette" && <Palette at={where} onClose={() => setDialog(undefined)} />}
+      <Hints root={root} />
     </div>
   );
 }

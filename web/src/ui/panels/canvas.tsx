@@ -1,5 +1,5 @@
 /** The graph with everything that lies over it: legend, map, zoom, tooltip, progress, and messages. */
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { BoxKind } from "../../core/program/types";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
@@ -7,23 +7,21 @@ import { plural } from "../../core/view/boxes/texts";
 import type { Session } from "../session";
 import { DEEPEST } from "../state/view";
 import { actions } from "./actions";
-import { Around } from "./around";
 import { useSignal } from "./hooks";
 import { Icon } from "./icons";
 import { ContextMenu } from "./menu";
 import { Minimap } from "./minimap";
 import { clipped } from "./outline";
+import { heightOf, Titles, titlesOf } from "./titles";
 
 export function Canvas({
   session,
   onKey,
   label = "Graph",
-  children,
 }: {
   readonly session: Session;
   readonly onKey: (event: KeyboardEvent) => void;
   readonly label?: string;
-  readonly children?: ComponentChildren;
 }): JSX.Element {
   const descriptionId = useId();
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -50,9 +48,8 @@ export function Canvas({
       <p id={descriptionId} class="hidden" aria-live="polite">
         {spoken(session)}
       </p>
-      {shown && <Remarks session={session} />}
+      {shown && <Overhead session={session} />}
       {shown && <Legend session={session} />}
-      {children}
       <div class="corner">
         {shown && <Minimap session={session} />}
         <Zoom session={session} />
@@ -63,7 +60,7 @@ export function Canvas({
         <div class="working" role="status">
           <span>{progress.stage || "Working"}</span>
           <progress max={1} value={progress.part} aria-label="Progress" />
-          <button type="button" class="tool icon" aria-label="Stop" title="Stop (Esc)" onClick={() => session.stop()}>
+          <button type="button" class="tool icon" aria-label="Stop" data-hint="Stop" data-key="Esc" onClick={() => session.stop()}>
             <Icon name="close" />
           </button>
         </div>
@@ -147,8 +144,20 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
   );
 }
 
+/** What lies over the upper edge of the graph: titles of the groups that one looks into, and remarks below them. */
+function Overhead({ session }: { readonly session: Session }): JSX.Element {
+  useSignal(session.onCamera);
+  const titles = titlesOf(session);
+  return (
+    <>
+      <Titles session={session} titles={titles} />
+      <Remarks session={session} below={heightOf(titles)} />
+    </>
+  );
+}
+
 /** Notes about the view, and what it leaves out, with a button to show all. */
-function Remarks({ session }: { readonly session: Session }): JSX.Element {
+function Remarks({ session, below }: { readonly session: Session; readonly below: number }): JSX.Element {
   const { view, shown } = session;
   const rows: JSX.Element[] = [];
   if (view.paths)
@@ -201,8 +210,7 @@ function Remarks({ session }: { readonly session: Session }): JSX.Element {
     );
   });
   return (
-    <div class="remarks">
-      <Around session={session} />
+    <div class="remarks" style={{ top: `${10 + below}px` }}>
       {rows}
     </div>
   );
@@ -214,25 +222,32 @@ function Zoom({ session }: { readonly session: Session }): JSX.Element {
   const percent = `${scale >= 10 ? Math.round(scale) : scale >= 0.1 ? Math.round(scale * 10) / 10 : scale.toPrecision(1)}%`;
   return (
     <div class="zoom" role="group" aria-label="Zoom">
-      <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => session.stage?.zoomBy(1 / 1.5)}>
+      <button type="button" aria-label="Zoom out" data-hint="Zoom out" data-key="−" onClick={() => session.stage?.zoomBy(1 / 1.5)}>
         <Icon name="minus" />
       </button>
       <button
         type="button"
         class="level"
         aria-label={`Zoom to 100 %, now ${percent}`}
-        title="Zoom to 100 % (0)"
+        data-hint="Zoom to 100 %"
+        data-key="0"
         onClick={() => session.stage?.zoomBy(1 / session.stage.camera.scale)}
       >
         {percent}
       </button>
-      <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => session.stage?.zoomBy(1.5)}>
+      <button type="button" aria-label="Zoom in" data-hint="Zoom in" data-key="+" onClick={() => session.stage?.zoomBy(1.5)}>
         <Icon name="plus" />
       </button>
-      <button type="button" aria-label="Zoom to selection" title="Zoom to selection (z)" onClick={() => actions.zoomToSelection(session)}>
+      <button
+        type="button"
+        aria-label="Zoom to selection"
+        data-hint="Zoom to selection"
+        data-key="z"
+        onClick={() => actions.zoomToSelection(session)}
+      >
         <Icon name="target" />
       </button>
-      <button type="button" aria-label="Fit" title="Fit (f)" onClick={() => actions.fit(session)}>
+      <button type="button" aria-label="Fit" data-hint="Fit" data-key="f" onClick={() => actions.fit(session)}>
         <Icon name="fit" />
       </button>
     </div>

@@ -53,7 +53,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
           type="button"
           class="copy name"
           aria-label="Copy name"
-          title="Copy name"
+          data-hint="Copy name"
           onClick={() => void copy(session, facts.id, "Name copied")}
         >
           <Icon name="copy" />
@@ -124,7 +124,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
                 <button
                   type="button"
                   class="link"
-                  title="Copy file and line"
+                  data-hint="Copy file and line"
                   onClick={() => void copy(session, `${frame.file}:${frame.line}`, "Location copied")}
                 >
                   {clipped(shortFile(frame.file))}:{frame.line}
@@ -165,7 +165,8 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
         <button
           type="button"
           class="tool"
-          title="Expand it with every group inside (Shift+Enter, Alt+double-click)"
+          data-hint="Expand it with every group inside"
+          data-key="Shift+Enter, Alt+double-click"
           onClick={() => session.toggle(item, true)}
         >
           Expand all inside
@@ -374,7 +375,12 @@ function OpCounts({ session, ops }: { readonly session: Session; readonly ops: r
       <ul class="bars">
         {ops.map(({ op, count }) => (
           <li key={op}>
-            <button type="button" class="link" title="Search for this operation" onClick={() => void session.finder.search(`op:=${op}`)}>
+            <button
+              type="button"
+              class="link"
+              data-hint="Search for this operation"
+              onClick={() => void session.finder.search(`op:=${op}`)}
+            >
               {clipped(op, 80)}
             </button>
             <span class="n">{count.toLocaleString("en-US")}</span>
@@ -395,7 +401,7 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
           type="button"
           class="copy"
           aria-label={`Copy ${clipped(name, 60)}`}
-          title="Copy"
+          data-hint="Copy"
           onClick={() => void copy(session, text, `${clipped(name, 40)} copied`)}
         >
           <Icon name="copy" />

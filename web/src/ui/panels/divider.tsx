@@ -1,7 +1,7 @@
 /** The edge between a panel and the graph: drag it, or move it with the arrow keys. A double click restores the size. */
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { PanelName, PanelSizes } from "../state/panelSizes";
+import type { PanelSizes, SizedPanel } from "../state/panelSizes";
 
 const STEP = 24;
 
@@ -13,7 +13,7 @@ export function Divider({
 }: {
   /** What is resized. */
   readonly name: string;
-  readonly panel: PanelName;
+  readonly panel: SizedPanel;
   /** Where the panel is, as seen from the graph. */
   readonly side: "left" | "right" | "bottom";
   readonly sizes: PanelSizes;
@@ -65,7 +65,7 @@ export function Divider({
       aria-label={`Resize ${name}`}
       aria-orientation={across ? "horizontal" : "vertical"}
       aria-valuenow={shownSize}
-      title="Drag to resize; double click to restore"
+      data-hint="Drag to resize; double click to restore"
       onPointerDown={onDown}
       onDblClick={() => sizes.reset(panel)}
       onKeyDown={onKey}

@@ -7,13 +7,8 @@ import { ALL, enterGraph } from "../state/view";
 import { actions, copy } from "./actions";
 import { showPaths } from "./details";
 import { foldings } from "./folded";
+import { type MenuEntry, MenuList } from "./menuList";
 import { clipped } from "./outline";
-
-interface Entry {
-  readonly text: string;
-  readonly press?: string;
-  readonly run: () => void;
-}
 
 export function ContextMenu({ session, at }: { readonly session: Session; readonly at: MenuAt }): JSX.Element {
   const menu = useRef<HTMLDivElement>(null);
@@ -25,56 +20,26 @@ export function ContextMenu({ session, at }: { readonly session: Session; readon
     element.style.top = `${Math.max(4, Math.min(at.y + 2, height - element.offsetHeight - 6))}px`;
     element.querySelector("button")?.focus();
   }, [session, at]);
-  const onKey = (event: KeyboardEvent) => {
-    const buttons = [...menu.current!.querySelectorAll("button")];
-    const now = buttons.indexOf(event.composedPath()[0] as HTMLButtonElement);
-    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: -1 }[event.key];
-    if (to !== undefined) buttons.at(to % buttons.length)?.focus();
-    else if (event.key === "Escape" || event.key === "Tab") session.pointing.closeMenu();
-    else if (event.key !== "Enter" && event.key !== " ") return;
-    if (event.key !== "Enter" && event.key !== " ") event.preventDefault();
-    event.stopPropagation();
-  };
   return (
-    <div
-      class="menu"
-      ref={menu}
-      role="menu"
-      tabIndex={-1}
-      aria-label="Context menu"
-      onKeyDown={onKey}
-      onContextMenu={(event) => event.preventDefault()}
-      onFocusOut={(event) => {
+    <MenuList
+      name="Context menu"
+      entries={entries}
+      list={menu}
+      onClose={() => session.pointing.closeMenu()}
+      onLeave={(to) => {
         // The canvas handles its own presses: this may be the end of the press that opened the menu.
-        const to = event.relatedTarget as Node | null;
         if (to !== session.stage?.canvas && !menu.current?.contains(to) && session.pointing.menu === at) session.pointing.closeMenu();
       }}
-    >
-      {entries.map(({ text, press, run }) => (
-        <button
-          type="button"
-          role="menuitem"
-          key={text}
-          tabIndex={-1}
-          onClick={() => {
-            session.pointing.closeMenu();
-            run();
-          }}
-        >
-          <span>{text}</span>
-          {press && <kbd>{press}</kbd>}
-        </button>
-      ))}
-    </div>
+    />
   );
 }
 
-function entriesFor(session: Session, { picked }: MenuAt): Entry[] {
+function entriesFor(session: Session, { picked }: MenuAt): MenuEntry[] {
   if (picked?.kind === "edge") return edgeEntries(session, picked.edge);
   return picked ? boxEntries(session, picked.item) : graphEntries(session);
 }
 
-function boxEntries(session: Session, item: number): Entry[] {
+function boxEntries(session: Session, item: number): MenuEntry[] {
   const { scene, result } = session.shown!;
   const { view } = session;
   const box = scene.box[item];
@@ -84,7 +49,7 @@ function boxEntries(session: Session, item: number): Entry[] {
   const facts = session.about.node?.node === node ? session.about.node : undefined;
   const name = facts?.id ?? scene.title[box];
   const [a, b, ...more] = session.selectedNodes;
-  const entries: (Entry | false)[] = [
+  const entries: (MenuEntry | false)[] = [
     container && { text: open ? "Collapse" : "Expand", press: "Enter", run: () => session.toggle(item) },
     container && { text: "Expand all inside", press: "Shift+Enter", run: () => session.toggle(item, true) },
     scene.repeat[box] > 1 && {
@@ -107,7 +72,7 @@ function boxEntries(session: Session, item: number): Entry[] {
   return entries.filter((entry) => entry !== false);
 }
 
-function edgeEntries(session: Session, edge: number): Entry[] {
+function edgeEntries(session: Session, edge: number): MenuEntry[] {
   const { scene } = session.shown!;
   const go = (text: string, item: number) => ({
     text: `${text} ${clipped(scene.title[scene.box[item]], 40)}`,
@@ -119,7 +84,7 @@ function edgeEntries(session: Session, edge: number): Entry[] {
   ];
 }
 
-function graphEntries(session: Session): Entry[] {
+function graphEntries(session: Session): MenuEntry[] {
   return [
     { text: "Fit the whole graph", press: "f", run: () => actions.fit(session) },
     { text: "Expand all", press: "e", run: () => actions.expandAll(session) },

@@ -1,5 +1,5 @@
 /** The outline: the boxes of the view as a tree, in sync with the canvas; screen readers use it to navigate the graph. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { boxStyle } from "../../core/scene/style";
 import { BoxKind } from "../../core/program/types";
@@ -9,11 +9,13 @@ import { VirtualRows } from "./virtual";
 
 const ROW = 26;
 
-export function Outline({ session }: { readonly session: Session }): JSX.Element {
+/** `children` are above it. */
+export function Outline({ session, children }: { readonly session: Session; readonly children?: ComponentChildren }): JSX.Element {
   const [tab, setTab] = useState<"outline" | "graphs">("outline");
   const graphs = session.program?.graphs.length ?? 0;
   return (
     <aside class="side left" aria-label="Outline">
+      {children}
       <div class="tabs" role="tablist" aria-label="Left panel">
         <button
           type="button"
@@ -134,7 +136,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
               {scene.repeat[box] > 1 && <span class="times">×{scene.repeat[box]}</span>}
               {scene.subtitle[box] && <span class="hidden">{clipped(scene.subtitle[box], 80)}</span>}
               {container && result.operationsInside[box] > 1 && (
-                <span class="count" title="operations">
+                <span class="count" data-hint="operations">
                   {result.operationsInside[box].toLocaleString("en-US")}
                 </span>
               )}
@@ -199,7 +201,7 @@ function Graphs({ session }: { readonly session: Session }): JSX.Element {
               tabIndex={-1}
               aria-selected={i === current}
               style={style}
-              title={clipped(rows[i].name)}
+              data-hint={clipped(rows[i].name)}
               onClick={() => enter(rows[i].name)}
             >
               <span class="name">{clipped(rows[i].name)}</span>

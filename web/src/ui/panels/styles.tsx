@@ -312,7 +312,7 @@ function DataSection({ session }: { readonly session: Session }): JSX.Element {
             <button
               type="button"
               class="link"
-              title="Colour by this run"
+              data-hint="Colour by this run"
               onClick={() => session.change(colourBy(session.view, `${DATA}${run.name}`), { keepCamera: true })}
             >
               {run.name}

@@ -1,25 +1,39 @@
-/** The one line of controls. */
+/** The one line of controls. What does not fit beside the others is in its menus. */
 import type { JSX } from "preact";
-import { ATTRIBUTE, DATA } from "../../core/highlight/highlighter";
 import type { Session } from "../session";
 import { colourBy, colourOf, enterGraph, groupBy, walkedGraphs } from "../state/view";
-import { MOST_PANES } from "../timeline/panes";
 import { actions } from "./actions";
 import { CompareButton } from "../files/compareButton";
+import { BACKGROUNDS, colourChoices, type Command, commandsNamed, labelChoices, type Where } from "./commands";
+import { Dropdown } from "./dropdown";
 import { Icon, IconButton } from "./icons";
+import type { MenuEntry } from "./menuList";
 import { SearchBox } from "./search";
-import type { Panels } from "./app";
 
-export function Toolbar({
-  session,
-  panels,
-  setPanels,
-}: {
-  readonly session: Session;
-  readonly panels: Panels;
-  readonly setPanels: (panels: Panels) => void;
-}): JSX.Element {
-  const { view, program } = session;
+/** Entries of the menus; those of `SPARE` are in the menu where the toolbar is too narrow for their buttons. */
+const DRAWING = [
+  "Flatten",
+  "Fold repeats",
+  "Forward beside backward",
+  "Layout direction",
+  "Show op names",
+  "Show operand index",
+  "Show all nodes",
+  "Show all frames",
+  "Show tensors as nodes",
+  "Show layouts",
+  "Edge overlays",
+];
+const PANELS = ["Table", "Styles", "Passes", "Add pane", "Compare with…"];
+const PAGE = ["Theme", "Shortcuts"];
+const SAVE = ["Save SVG", "Save SVG as a figure", "Save PNG", "Save visible part as PNG"];
+const PAPER = Object.values(BACKGROUNDS);
+const SHARE = ["Save HTML as seen", "Copy link", "Copy as Markdown"];
+const SPARE = new Set(["Flatten", "Fold repeats", "Table", "Save SVG", "Compare with…"]);
+
+export function Toolbar({ at }: { readonly at: Where }): JSX.Element {
+  const { page: session } = at;
+  const { view, program, history, openPanels } = session;
   const off = !session.shown;
   return (
     <div class="bar" role="toolbar" aria-label="Controls">
@@ -27,62 +41,47 @@ export function Toolbar({
         name="Outline"
         press="o"
         icon="outline"
-        pressed={panels.outline}
-        onClick={() => setPanels({ ...panels, outline: !panels.outline })}
+        pressed={openPanels.has("outline")}
+        onClick={() => openPanels.toggle("outline")}
       />
       <span class="brand">opscope</span>
       {session.options.files && (
-        <a class="tool icon" aria-label="Open a file" title="Open a file" href={session.options.files.home}>
+        <a class="tool icon" aria-label="Open a file" data-hint="Open a file" href={session.options.files.home}>
           <Icon name="open" />
         </a>
       )}
       <CompareButton session={session} />
+      <IconButton name="Back" press="Ctrl+Z" icon="back" disabled={!history.hasEarlier} onClick={() => session.back()} />
+      <IconButton name="Forward" press="Ctrl+Shift+Z" icon="forward" disabled={!history.hasLater} onClick={() => session.forward()} />
       <Crumbs session={session} />
       <SearchBox session={session} />
       <div class="tools">
-        <button type="button" class="tool" disabled={off} title="Expand every group (e)" onClick={() => actions.expandAll(session)}>
-          Expand all
-        </button>
-        <button
-          type="button"
-          class="tool"
+        <Tool name="Expand all" hint="Expand every group" press="e" disabled={off} onClick={() => actions.expandAll(session)} />
+        <Tool
+          name="Collapse all"
+          hint="Collapse every group; again: the whole graph"
+          press="c"
           disabled={off}
-          title="Collapse every group; again: the whole graph (c)"
           onClick={() => actions.collapseAll(session)}
-        >
-          Collapse all
-        </button>
-        <button
-          type="button"
-          class="tool"
+        />
+        <Tool
+          name="Flatten"
+          hint="Draw without groups"
+          press="l"
           disabled={off}
-          aria-pressed={view.flatten}
-          title="Draw without groups (l)"
+          pressed={view.flatten}
+          isRoomy
           onClick={() => actions.flatten(session)}
-        >
-          Flatten
-        </button>
-        <button
-          type="button"
-          class="tool"
+        />
+        <Tool
+          name="Fold repeats"
+          hint="Draw equal layers once, as a stack"
+          press="r"
           disabled={off}
-          aria-pressed={view.fold}
-          title="Draw equal layers once, as a stack (r)"
+          pressed={view.fold}
+          isRoomy
           onClick={() => actions.foldRepeats(session)}
-        >
-          Fold repeats
-        </button>
-        {program?.overlays && (
-          <button
-            type="button"
-            class="tool"
-            aria-pressed={view.overlays}
-            title="Show the edge overlays of the file"
-            onClick={() => session.change({ ...view, overlays: !view.overlays }, { keepCamera: true })}
-          >
-            Edge overlays
-          </button>
-        )}
+        />
         <Choice
           label="Group by"
           prefix="Group"
@@ -94,54 +93,101 @@ export function Toolbar({
           label="Colour by"
           prefix="Colour"
           value={colourOf(view)}
-          options={colourOptions(session)}
+          options={colourChoices(session)}
           onChoose={(colour) => session.change(colourBy(view, colour), { keepCamera: true })}
         />
-        <button type="button" class="tool" disabled={off} onClick={() => void actions.saveSvg(session, "seen")}>
-          Save SVG
-        </button>
-        <IconButton name="Save PNG" icon="png" disabled={off} onClick={() => void actions.savePng(session, false)} />
-        <IconButton name="Save visible part as PNG" icon="crop" disabled={off} onClick={() => void actions.savePng(session, true)} />
-        <IconButton name="Copy link" icon="link" onClick={() => void actions.copyLink(session)} />
-        <IconButton name="Copy as Markdown" icon="markdown" disabled={off} onClick={() => void actions.copyMarkdown(session)} />
-        <IconButton name="Theme" press="t" icon="theme" pressed={session.theme.name === "dark"} onClick={() => actions.theme(session)} />
-        <IconButton name="Styles" icon="styles" pressed={panels.styles} onClick={() => setPanels({ ...panels, styles: !panels.styles })} />
-        {!session.timeline.exists && session.options.sources.length > 1 && (
-          <IconButton name="Add pane" icon="panes" disabled={session.panes.list.length >= MOST_PANES} onClick={() => session.panes.add()} />
-        )}
-        {session.timeline.exists && !panels.passes && (
-          <IconButton name="Passes" press="p" icon="passes" onClick={() => setPanels({ ...panels, passes: true })} />
-        )}
-        <IconButton
+        <Tool
           name="Table"
+          hint="List nodes or modules"
           press="b"
-          icon="table"
-          pressed={panels.table}
-          onClick={() => setPanels({ ...panels, table: !panels.table })}
+          pressed={openPanels.has("table")}
+          isRoomy
+          onClick={() => openPanels.toggle("table")}
         />
-        <IconButton name="Shortcuts" press="?" icon="help" onClick={() => setPanels({ ...panels, shortcuts: true })} />
+        <Dropdown name="View" disabled={off} entries={() => [...entries(DRAWING, at), ...entries(PANELS, at), ...entries(PAGE, at)]}>
+          <LabelChoice session={session} />
+        </Dropdown>
+        <Tool
+          name="Save SVG"
+          hint="Save the picture as it is seen"
+          press="s"
+          disabled={off}
+          isRoomy
+          onClick={() => void actions.saveSvg(session, "seen")}
+        />
+        <Dropdown name="Save" disabled={off} entries={() => [...entries(SHARE, at), ...entries(SAVE, at), ...entries(PAPER, at)]} />
       </div>
       <IconButton
         name="Details"
         press="i"
         icon="details"
-        pressed={panels.details}
-        onClick={() => setPanels({ ...panels, details: !panels.details })}
+        pressed={openPanels.has("details")}
+        onClick={() => openPanels.toggle("details")}
       />
     </div>
   );
 }
 
-function colourOptions(session: Session): [string, string][] {
-  return [
-    ["category", "op category"],
-    ["op", "op"],
-    ["dtype", "dtype"],
-    ["group", "group"],
-    ...(session.program?.metrics ?? []).map((name): [string, string] => [name, name]),
-    ...session.styling.runs.map(({ name }): [string, string] => [`${DATA}${name}`, name]),
-    ...session.attributes.map((name): [string, string] => [`${ATTRIBUTE}${name}`, name]),
-  ];
+/** A part of a menu. */
+function entries(names: readonly string[], at: Where): MenuEntry[] {
+  return commandsNamed(names, at).map((command: Command, i) => ({
+    text: command.name ?? "",
+    press: command.press,
+    isOn: command.isOn?.(at),
+    isChoice: PAPER.includes(command.name as (typeof PAPER)[number]),
+    isSpare: SPARE.has(command.name ?? ""),
+    isFirst: i === 0,
+    run: () => command.run?.(at),
+  }));
+}
+
+/** A button with its name. `isRoomy`: only where there is room; elsewhere it is in a menu. */
+function Tool({
+  name,
+  hint,
+  press,
+  pressed,
+  disabled,
+  isRoomy,
+  onClick,
+}: {
+  readonly name: string;
+  readonly hint: string;
+  readonly press: string;
+  readonly pressed?: boolean;
+  readonly disabled?: boolean;
+  readonly isRoomy?: boolean;
+  readonly onClick: () => void;
+}): JSX.Element {
+  return (
+    <button
+      type="button"
+      class={isRoomy ? "tool roomy" : "tool"}
+      disabled={disabled}
+      aria-pressed={pressed}
+      data-hint={hint}
+      data-key={press}
+      onClick={onClick}
+    >
+      {name}
+    </button>
+  );
+}
+
+/** A metric or an attribute to write on boxes. */
+function LabelChoice({ session }: { readonly session: Session }): JSX.Element {
+  const { label } = session.view;
+  const chosen = label.join(", ");
+  const names = labelChoices(session);
+  return (
+    <Choice
+      label="Write on boxes"
+      prefix="Write on boxes"
+      value={chosen}
+      options={["", ...(names.includes(chosen) || !chosen ? [] : [chosen]), ...names].map((name) => [name, name || "nothing"])}
+      onChoose={(name) => actions.label(session, name ? [name] : [])}
+    />
+  );
 }
 
 /** A choice of one. The browser's own list works with every keyboard and every screen reader. */
@@ -191,7 +237,7 @@ function Crumbs({ session }: { readonly session: Session }): JSX.Element {
       ) : (
         <button
           type="button"
-          title={program?.name}
+          data-hint={program?.name}
           onClick={() => session.change(enterGraph({ ...view, graph: undefined, trail: [] }, program?.entry ?? ""), { look: "first" })}
         >
           {program?.name ?? sources[0]?.name ?? ""}
@@ -203,7 +249,7 @@ function Crumbs({ session }: { readonly session: Session }): JSX.Element {
           <button
             type="button"
             key={name}
-            title={name}
+            data-hint={name}
             aria-current={i === graphs.length - 1 ? "page" : undefined}
             onClick={() => session.change(enterGraph(view, name), { look: "first" })}
           >

@@ -1,26 +1,28 @@
 /** How large the panels are, where a person has changed it; stored between visits where the browser allows it. */
+import type { PanelName } from "./panels";
 import { Signal } from "./signal";
 
 const PLACE = "opscope.panels";
-const PANELS = ["outline", "details", "table"] as const;
+const SIZED = ["outline", "details", "table", "passes"] as const satisfies readonly PanelName[];
 const LEAST = 120;
 
-export type PanelName = (typeof PANELS)[number];
+/** The styles are as wide as the details, which they cover. */
+export type SizedPanel = (typeof SIZED)[number];
 
 export class PanelSizes {
   readonly onChange = new Signal();
-  private readonly sizes: Map<PanelName, number>;
+  private readonly sizes: Map<SizedPanel, number>;
 
   constructor() {
     this.sizes = remembered();
   }
 
-  set(panel: PanelName, size: number): void {
+  set(panel: SizedPanel, size: number): void {
     this.sizes.set(panel, Math.max(LEAST, Math.round(size)));
     this.changed();
   }
 
-  reset(panel: PanelName): void {
+  reset(panel: SizedPanel): void {
     this.sizes.delete(panel);
     this.changed();
   }
@@ -41,10 +43,10 @@ export class PanelSizes {
 }
 
 /** Pages in frames and from files may have no storage, and what is stored may be anything. */
-function remembered(): Map<PanelName, number> {
+function remembered(): Map<SizedPanel, number> {
   try {
     const stored = JSON.parse(localStorage.getItem(PLACE) ?? "{}") as Record<string, unknown>;
-    return new Map(PANELS.flatMap((panel) => (Number.isFinite(stored[panel]) ? [[panel, stored[panel] as number] as const] : [])));
+    return new Map(SIZED.flatMap((panel) => (Number.isFinite(stored[panel]) ? [[panel, stored[panel] as number] as const] : [])));
   } catch {
     return new Map();
   }

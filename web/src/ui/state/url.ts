@@ -1,6 +1,7 @@
 /** The state as the part of a URL after "#", and back. Short names, only what differs from the default; what is invalid is ignored. */
 import { ADDRESS_OPTIONS, type AddressOption } from "../../core/program/options";
 import { VIEW_OPTIONS } from "../../core/program/viewOptions";
+import { PANELS } from "./panels";
 import { START, type ViewState } from "./view";
 
 interface Field<T> {
@@ -63,6 +64,14 @@ const lookedAt: Field<ViewState["camera"]> = {
   },
 };
 
+const panels: Field<ViewState["panels"]> = {
+  write: (value) => (value ? value.join("_") || "none" : ""),
+  read: (text) => {
+    const names = PANELS.filter((name) => text.split("_").includes(name));
+    return names.length || text === "none" ? names : undefined;
+  },
+};
+
 /** State that is not a view option. */
 const PAGE: { readonly [K in Exclude<keyof ViewState, AddressOption>]: readonly [string, Field<ViewState[K]>] } = {
   source: ["s", count],
@@ -81,6 +90,7 @@ const PAGE: { readonly [K in Exclude<keyof ViewState, AddressOption>]: readonly 
   passColours: ["changes", flag],
   camera: ["at", lookedAt],
   panes: ["panes", places],
+  panels: ["panels", panels],
 };
 
 const FIELDS = {

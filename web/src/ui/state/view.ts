@@ -4,6 +4,7 @@ import { ADDRESS_OPTIONS, type AddressOption, DEFAULTS, isChosen, SPEC_OPTIONS }
 import type { Moment } from "../../core/program/recording/moment";
 import type { ViewSpec } from "../../core/program/types";
 import type { ViewOptions } from "../../core/program/viewOptions";
+import type { PanelName } from "./panels";
 import { EVERYTHING_INSIDE, escapeName, isInside, ROOT_KEY, unescapeName } from "../../core/view/choose/keys";
 
 /** The view options, and state that only a page has. */
@@ -28,6 +29,8 @@ export interface ViewState extends Pick<ViewOptions, AddressOption> {
   readonly camera: Place | undefined;
   /** What the panes next to the graph show. */
   readonly panes: readonly PanePlace[];
+  /** The panels that are open; undefined: those of a fresh page. */
+  readonly panels: readonly PanelName[] | undefined;
   /** How many hops up- and downstream of the selection are highlighted; 0: none, ALL: all. */
   readonly upstream: number;
   readonly downstream: number;
@@ -67,6 +70,7 @@ export const START: ViewState = {
   passColours: true,
   camera: undefined,
   panes: [],
+  panels: undefined,
 };
 
 /** The state that a page starts with; nodes whose surroundings were asked for are selected. */

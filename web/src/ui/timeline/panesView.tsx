@@ -3,7 +3,6 @@ import type { JSX } from "preact";
 import { Canvas } from "../panels/canvas";
 import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
-import { ViewOptions } from "../panels/viewOptions";
 import type { Session } from "../session";
 import { didSomething, isStart } from "./cards";
 import type { Pane } from "./panes";
@@ -26,9 +25,7 @@ export function PanesView({ session, onKey }: { readonly session: Session; reado
             <span>{title(session)}</span>
           </div>
         )}
-        <Canvas key="canvas" session={session} onKey={(event) => onKey(event, session)}>
-          <ViewOptions session={session} />
-        </Canvas>
+        <Canvas key="canvas" session={session} onKey={(event) => onKey(event, session)} />
       </div>
       {list
         .filter((pane) => !pane.linked)

@@ -1,6 +1,6 @@
 /** Files of the picture, and parts with too much for one frame. */
 import { compose, draw, FILE, SEEN } from "../../../core/picture";
-import { THEMES } from "../../../core/scene";
+import { onPaper, THEMES } from "../../../core/scene/theme";
 import { sceneToSvg } from "../../../core/writers/svg";
 import { fontCss, loadFonts } from "../../fonts";
 import { picture as paint, png as encode } from "../pictures";
@@ -13,19 +13,19 @@ export const picture: Handler<"picture"> = async (state, request, { transfer }) 
   return bitmap;
 };
 
-export const png: Handler<"png"> = async (state, { theme, part }) => {
+export const png: Handler<"png"> = async (state, { theme, background, part }) => {
   await fonts();
-  return encode(state.shown.painter, theme, part);
+  return encode(state.shown.painter, onPaper(THEMES[theme], background), part);
 };
 
 /** The picture as shown, with its legend; or the same view as `opscope export` draws it. */
-export const svg: Handler<"svg"> = ({ shown }, { theme, as }) => {
+export const svg: Handler<"svg"> = ({ shown }, { theme, background, as }) => {
   const { program, request, spec } = shown;
   const { scene } =
     as === "file"
       ? draw(program, { ...request, spec, reveal: undefined, room: undefined, ...FILE })
       : compose(shown, { ...request, ...SEEN });
-  return sceneToSvg(scene, THEMES[theme], { fontCss: fontCss(), title: program.name });
+  return sceneToSvg(scene, onPaper(THEMES[theme], background), { fontCss: fontCss(), title: program.name });
 };
 
 let loading: Promise<void> | undefined;

@@ -4,7 +4,7 @@ import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
 import { load, nodeData } from "./load";
 import { follow, history, match, passes, passesTouching, passFacts } from "./passes";
-import { attributes, find, search } from "./search";
+import { attributes, destinationRows, destinations, find, matchRows, search } from "./search";
 import { modulePlace, moduleRow, table, tableRows } from "./table";
 import { view } from "./view";
 
@@ -13,6 +13,9 @@ export const HANDLERS: Handlers = {
   nodeData,
   view,
   search,
+  matchRows,
+  destinations,
+  destinationRows,
   find,
   attributes,
   node,

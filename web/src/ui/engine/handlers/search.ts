@@ -1,10 +1,14 @@
 /** Finding nodes by name, by what they are, and by their attributes. */
+import { groupingNamed, MODULE } from "../../../core/program/names";
 import { compileQuery, search as searchProgram } from "../../../core/search/search";
+import { nodeTitle } from "../../../core/view/boxes/texts";
+import { groupingOf } from "../../../core/view/groups/grouping";
+import { Destinations } from "../destinations";
+import { scopeOf } from "../facts";
 import type { EngineState } from "../state";
 import type { Handler } from "./handler";
 import { nodeName } from "../names";
 
-const MOST_ROWS = 200;
 /** How many nodes of a large graph are sampled for attribute names. */
 const SAMPLE = 1500;
 
@@ -12,15 +16,33 @@ export const search: Handler<"search"> = async (state, { query, limit, first }) 
   await needFor(state, query);
   const start = performance.now();
   const { nodes: hits, problem } = searchProgram(state.index.program, query);
-  const nodes = graphFirst(state, hits, first).slice(0, limit);
+  const { nodes, moduleStart } = byModule(state, graphFirst(state, hits, first).slice(0, limit));
   return {
     nodes,
     total: hits.length,
-    rows: Array.from(nodes.subarray(0, MOST_ROWS), (node) => nodeName(state.index, node)),
+    moduleStart,
     milliseconds: performance.now() - start,
     ...(problem ? { problem } : {}),
   };
 };
+
+export const matchRows: Handler<"matchRows"> = ({ index }, { nodes }) =>
+  nodes.map((node) => ({
+    ...nodeName(index, node),
+    title: nodeTitle(index.program, node),
+    scope: scopeOf(index, node, MODULE).join("/"),
+  }));
+
+export const destinations: Handler<"destinations"> = async (state, { text }) => {
+  await needFor(state, text);
+  const { index, drawn } = state;
+  const grouping = drawn?.grouping ?? groupingOf(index.program, "");
+  if (state.destinations?.index !== index || state.destinations.grouping !== grouping)
+    state.destinations = new Destinations(index, grouping);
+  return state.destinations.find(text);
+};
+
+export const destinationRows: Handler<"destinationRows"> = (state, { from, to }) => state.destinations?.rows(from, to) ?? [];
 
 export const find: Handler<"find"> = ({ index }, { graph, id }) => index.find(graph ? index.graphNamed(graph) : index.program.entry, id);
 
@@ -40,6 +62,27 @@ export const attributes: Handler<"attributes"> = async (state, { graph: name }) 
 /** Attributes that a query asks for may not have been fetched yet. */
 export async function needFor(state: EngineState, query: string): Promise<void> {
   if (compileQuery(query).terms.some(({ field }) => field === "attr" || field === "source")) await state.needDetails();
+}
+
+/** Nodes of one module together, in the order in which the modules come. */
+function byModule(
+  { index: { program } }: EngineState,
+  nodes: Int32Array,
+): { readonly nodes: Int32Array; readonly moduleStart: Int32Array } {
+  const { nodeGroup, groupCount } = groupingNamed(program, MODULE) ?? program.groupings[0];
+  const rankOf = new Int32Array(groupCount + 1).fill(-1);
+  const counts: number[] = [];
+  for (const node of nodes) {
+    const group = nodeGroup[node] + 1;
+    if (rankOf[group] < 0) rankOf[group] = counts.push(0) - 1;
+    counts[rankOf[group]]++;
+  }
+  const moduleStart = new Int32Array(counts.length);
+  for (let i = 1; i < counts.length; i++) moduleStart[i] = moduleStart[i - 1] + counts[i - 1];
+  const next = moduleStart.slice();
+  const sorted = new Int32Array(nodes.length);
+  for (const node of nodes) sorted[next[rankOf[nodeGroup[node] + 1]]++] = node;
+  return { nodes: sorted, moduleStart };
 }
 
 function graphFirst({ index }: EngineState, nodes: Int32Array, name: string): Int32Array {

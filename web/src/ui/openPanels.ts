@@ -1,0 +1,33 @@
+/** Which panels are open. That is part of the state, so that a link shows the same ones, but opening one is not a step of the history. */
+import type { Session } from "./session";
+import { type PanelName, PANELS } from "./state/panels";
+
+export class OpenPanels {
+  constructor(private readonly session: Session) {}
+
+  has(name: PanelName): boolean {
+    return (this.session.view.panels ?? this.fresh).includes(name);
+  }
+
+  set(name: PanelName, open: boolean): void {
+    const { session, fresh } = this;
+    const panels = PANELS.filter((each) => (each === name ? open : this.has(each)));
+    session.note({ ...session.view, panels: panels.join() === fresh.join() ? undefined : panels });
+    session.changed();
+  }
+
+  toggle(name: PanelName): void {
+    this.set(name, !this.has(name));
+  }
+
+  get names(): readonly PanelName[] {
+    return PANELS.filter((name) => this.has(name));
+  }
+
+  /** Those of a page that nobody has touched. */
+  private get fresh(): readonly PanelName[] {
+    const { compact, table } = this.session.options;
+    const isOpen = { outline: !compact, details: !compact, table: table !== undefined, passes: true, styles: false };
+    return PANELS.filter((name) => isOpen[name]);
+  }
+}
