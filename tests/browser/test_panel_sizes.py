@@ -37,7 +37,6 @@ def test_panels_are_dragged_and_remembered(open_file: Open) -> None:
     assert {name: extent(viewer, name) - size for name, size in before.items()} == dict.fromkeys(before, 70)
     viewer.page.reload()
     viewer.idle()
-    viewer.press("Table")
     assert {name: extent(viewer, name) - size for name, size in before.items()} == dict.fromkeys(before, 70), "after a reload"
     viewer.page.get_by_role("separator", name="Resize outline", exact=True).dblclick(position={"x": 0, "y": 40}, force=True)
     assert extent(viewer, "outline") == before["outline"]
