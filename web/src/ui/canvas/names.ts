@@ -67,6 +67,11 @@ export function frameNameSize(scale: number): number {
   return Math.min(LARGEST, Math.max(SMALLEST_FRAME, TITLE_LINE * scale - 3));
 }
 
+/** The size of a block's name on a map, in pixels of the screen; 0: there is no room for one. */
+export function blockNameSize(height: number): number {
+  return height < SMALLEST_FRAME * 1.3 ? 0 : Math.min(LARGEST, Math.max(SMALLEST_FRAME, height * 0.5));
+}
+
 /** The name of an item in letters of this size, in at most this width; undefined where it has none. */
 export function nameIn(runs: readonly TextRun[], size: number, room: number): Name | undefined {
   const { name, times } = partsOf(runs);

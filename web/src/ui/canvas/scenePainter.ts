@@ -11,7 +11,8 @@ import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { memoized } from "../../core/base/memoized";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
-import { frameNameSize, type Name, nameIn, NAMES_ONLY, nameSize, NAME_MARGIN, type NameSizes, nameSizes } from "./names";
+import { blocksOf, Contents, MAP, paintBlock } from "./map";
+import { blockNameSize, frameNameSize, type Name, nameIn, NAMES_ONLY, nameSize, NAME_MARGIN, type NameSizes, nameSizes } from "./names";
 import { Plates } from "./plates";
 import { querySpatial, type SpatialData } from "./spatial";
 
@@ -50,6 +51,7 @@ export class ScenePainter {
   private readonly visibleEdges: Int32Array;
   private readonly runs = new Map<number, readonly TextRun[]>();
   private sizes: NameSizes | undefined;
+  private contents: Contents | undefined;
 
   constructor(readonly drawable: Drawable) {
     this.visibleBoxes = new Int32Array(drawable.scene.boxCount);
@@ -105,6 +107,10 @@ export class ScenePainter {
     const leaves: number[] = [];
     for (const item of boxes) (scene.shape[item] === Shape.Frame ? frames : leaves).push(item);
     frames.sort((a, b) => scene.depth[a] - scene.depth[b]);
+    if (scale < MAP) {
+      this.map(context, theme, sight, scene, frames, leaves, emphasis, opacity);
+      return;
+    }
     for (const item of frames) {
       context.globalAlpha = opacity ? opacity(item) : 1;
       paintFrame(scene, theme, item, painter);
@@ -134,6 +140,65 @@ export class ScenePainter {
       paintFrameName(context, theme, scene, name, sight);
     }
     context.globalAlpha = 1;
+  }
+
+  /** The graph from far away. */
+  private map(
+    context: Context,
+    theme: Theme,
+    sight: Sight,
+    scene: Scene,
+    frames: readonly number[],
+    leaves: readonly number[],
+    emphasis: Emphasis | undefined,
+    opacity?: (item: number) => number,
+  ): void {
+    const { scale } = sight.camera;
+    this.contents ??= new Contents(this.drawable.scene);
+    const { blocks, open, rest } = blocksOf(this.contents, scene, scale, frames, leaves);
+    const painter = new CanvasPainter(context, scale);
+    painter.plain = true;
+    for (const item of open) {
+      context.globalAlpha = opacity ? opacity(item) : 1;
+      paintFrame(scene, theme, item, painter);
+    }
+    specks(context, theme, scene, rest, emphasis, 1.25 / (scale * sight.ratio));
+    const lit = emphasis && this.contents.withAny(emphasis.lit);
+    for (const item of blocks) {
+      context.globalAlpha = (opacity ? opacity(item) : 1) * (lit && !lit.has(item) ? DIMMED : 1);
+      paintBlock(context, theme, scene, this.contents, item, scale);
+    }
+    const plates = new Plates();
+    const names = [
+      ...blocks.map((item) => this.blockName(scene, item, sight, plates)),
+      ...open.map((item) => this.frameName(scene, item, sight, plates)),
+    ];
+    for (const name of names) {
+      if (!name) continue;
+      context.globalAlpha = opacity ? opacity(name.item) : 1;
+      paintFrameName(context, theme, scene, name, sight);
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** Which of these frames, from the outside in, is a block of the map at this scale. */
+  blockAmong(frames: readonly number[], scale: number): number | undefined {
+    if (scale >= MAP) return undefined;
+    this.contents ??= new Contents(this.drawable.scene);
+    return blocksOf(this.contents, this.drawable.scene, scale, frames, []).blocks[0];
+  }
+
+  /** The name of a block on a map is in its middle, or to the right of a block that is too narrow for it. */
+  private blockName(scene: Scene, item: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
+    const width = scene.w[item] * scale,
+      height = scene.h[item] * scale;
+    const size = blockNameSize(height);
+    const name = size ? nameIn(this.texts(item), size, Number.POSITIVE_INFINITY) : undefined;
+    if (!name) return undefined;
+    const aside = name.width + 8 > width ? width / 2 + name.width / 2 + 4 : 0;
+    const left = (scene.x[item] - x) * scale + (width - name.width) / 2 + aside,
+      top = (scene.y[item] - y) * scale + (height - size * 1.3) / 2 + 1;
+    return plates.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
   }
 
   /** When zoomed out, a box shows only its name, unless a frame's name is there. */

@@ -107,9 +107,11 @@ export class Shown implements Drawable {
     return this.result.incidentEdge.subarray(this.result.incidentStart[item], this.result.incidentStart[item + 1]);
   }
 
-  /** What is at a point: the innermost box, else an edge within reach, else the enclosing frame. */
+  /** What is at a point: on a map its block, else the innermost box, else an edge within reach, else the enclosing frame. */
   pick(x: number, y: number, scale: number): Picked | undefined {
     const { scene } = this;
+    const block = this.painter.blockAmong(this.framesAt(x, y), scale);
+    if (block !== undefined) return { kind: "box", item: block, part: "body" };
     const count = querySpatial(this.boxIndex, x, y, x, y, this.near);
     let best = -1;
     for (let i = 0; i < count; i++) {
