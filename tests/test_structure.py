@@ -13,7 +13,8 @@ from support.wire_reader import read_program
 
 import opscope
 from opscope.analysis.enrich import enrich
-from opscope.analysis.groupings import OP
+from opscope.analysis.groupings import MODULE, OP
+from opscope.analysis.index_ops import POSITION_AND_MASK
 from opscope.analysis.info import info_of
 from opscope.analysis.structure import STRUCTURE, add_structure, with_structure
 from opscope.program import Path, Program, ProgramBuilder, TensorType
@@ -196,3 +197,28 @@ def test_the_default_grouping_of_a_program_without_names_is_its_structure(run: R
     source = f"{tmp_path}/plain.json"
     opscope.save(plain, source)
     assert "mlp ×12" in run("info", source).stdout
+
+
+def test_positions_and_masks_of_a_module_are_one_group() -> None:
+    """Everything that follows from integers and constants alone, and nothing that a weight or an activation goes into."""
+    integers, booleans = [TensorType("int64", (4,))], [TensorType("bool", (4, 4))]
+    builder = ProgramBuilder("masked")
+    builder.attrs["modules"] = {"": "Model"}
+    graph = builder.graph("main")
+    graph.node("ids", "placeholder", outputs=integers, role="input")
+    graph.node("table", "placeholder", outputs=WEIGHT, role="parameter")
+    graph.node("arange", "aten.arange.default", outputs=integers, scope=("model",))
+    last = "arange"
+    for name in ("unsqueeze", "slice", "add"):
+        last = graph.node(name, f"aten.{name}.Tensor", [(last, 0), ("ids", 0)], integers, scope=("model",)).id
+    graph.node("le", "aten.le.Tensor", [(last, 0), ("arange", 0)], booleans, scope=("model",))
+    graph.node("mask", "aten.where.self", [("le", 0), ("arange", 0)], [TensorType("float32", (4, 4))], scope=("model",))
+    graph.node("embed", "aten.embedding.default", [("table", 0), ("ids", 0)], F32, scope=("model",))
+    graph.node("attend", "aten.add.Tensor", [("embed", 0), ("mask", 0)], F32, scope=("model",))
+    graph.outputs.append(("attend", 0))
+    program = builder.build()
+    wire = read_program(encode_wire(program))
+    paths = dict(zip((node["id"] for node in wire.nodes), wire.groupings[MODULE], strict=True))
+    aside = {name for name, path in paths.items() if path == ("model", POSITION_AND_MASK)}
+    assert aside == {"arange", "unsqueeze", "slice", "add", "le", "mask"}
+    assert paths["embed"] == paths["attend"] == ("model",)

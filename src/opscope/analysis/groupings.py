@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opscope.analysis.gradients import directions
+from opscope.analysis.index_ops import POSITION_AND_MASK, index_ops
 from opscope.analysis.structure import STRUCTURE, within_half
 from opscope.program import DIRECTION_ATTR, Frame, Path, Program
 from opscope.readers.torch.tags import CLUSTER, PARTITION
@@ -77,16 +78,20 @@ class GroupTrees:
         self._directions: list[list[str]] = []
         self._maps: list[Mapping[str, Path]] = []
         self._blocks: Mapping[str, Path] = {}
+        self._aside: frozenset[str] = frozenset()
 
     def start_graph(self, graph: int, groupings: Mapping[str, Mapping[str, Path]]) -> None:
         for tree in (self._module, *self._declared, self._lines, self._ops):
             tree.start_graph(graph)
         self._maps = [groupings.get(tree.name, {}) for tree in self._declared]
         self._blocks = groupings.get(STRUCTURE, {})
+        self._aside = index_ops(self._program[graph]) if self._program.attrs.get("modules") else frozenset()
         self._scopes.append([])
         self._directions.append([])
 
     def put(self, node_id: str, op: str, attrs: Mapping[str, Any], scope: Path, source: tuple[Frame, ...]) -> None:
+        if node_id in self._aside:
+            scope = (*scope, POSITION_AND_MASK)
         self._module.put(scope)
         for tree, paths in zip(self._declared, self._maps, strict=True):
             tree.put(paths.get(node_id, ()))

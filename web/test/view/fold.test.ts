@@ -239,3 +239,40 @@ describe("other repeats", () => {
     expect(stacks(row)).toEqual([]);
   });
 });
+
+describe("the first view", () => {
+  const model = (layers: number): NodeSketch[] => {
+    const nodes: NodeSketch[] = [{ id: "x", role: "parameter" }];
+    for (let i = 0; i < layers; i++) {
+      const before = nodes[nodes.length - 1].id;
+      nodes.push({ id: `dot${i}`, op: "dot", inputs: [before], scope: `model/layer_${i}` });
+      nodes.push({ id: `act${i}`, op: "tanh", inputs: [`dot${i}`], scope: `model/layer_${i}` });
+    }
+    // More than a page can hold: this level as a whole stays closed.
+    for (let i = 0; i < 70; i++) nodes.push({ id: `end${i}`, op: "sin", inputs: [nodes[nodes.length - 1].id], scope: "head" });
+    return nodes;
+  };
+
+  it("opens the groups around the repeated layers, and nothing else that is too large", () => {
+    const view = buildView(makeProgram([{ name: "main", nodes: model(12) }]), {});
+    expect(boxLines(view)).toEqual(["group g:model open", "  stack x:model/layer_0", "group g:head", "node n:x"]);
+  });
+
+  it("opens nothing for the sake of a pair", () => {
+    const view = buildView(makeProgram([{ name: "main", nodes: model(2) }]), {});
+    expect(boxLines(view)).toEqual(["group g:model", "group g:head", "node n:x"]);
+  });
+
+  it("closes what computes positions and masks, however small", () => {
+    const nodes: NodeSketch[] = [
+      { id: "iota", op: "iota", scope: "model/position and mask" },
+      { id: "le", op: "compare", inputs: ["iota"], scope: "model/position and mask" },
+      { id: "dot", op: "dot", inputs: ["le"], scope: "model" },
+      { id: "end", op: "tanh", inputs: ["dot"], scope: "head" },
+    ];
+    const program = makeProgram([{ name: "main", nodes }]);
+    const lines = ["group g:model open", "  group g:model/position and mask", "  node n:dot", "node n:end"];
+    expect(boxLines(buildView(program, {})).sort()).toEqual(lines.sort());
+    expect(boxLines(buildView(program, { open: ["g:model/position and mask"] }))).toContain("  group g:model/position and mask open");
+  });
+});

@@ -3,6 +3,8 @@ import type { Grouping, ProgramData } from "./types";
 
 export const MODULE = "module";
 export const DIRECTION = "direction";
+/** The group of the operations of a module that compute positions and masks (`analysis/index_ops.py`). */
+export const POSITION_AND_MASK = "position and mask";
 export const SOURCE_LINE = "source line";
 /** Halves of a training step, which are groups of the grouping by direction. */
 export const FORWARD = "forward";

@@ -6,10 +6,12 @@
  */
 
 import { memoized } from "../../base/memoized";
+import { POSITION_AND_MASK } from "../../program/names";
 import { BoxKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { build } from "../build";
 import { groupingOf } from "../groups/grouping";
-import { groupTree } from "../groups/tree";
+import { type Folding, findRepeats } from "../groups/fold";
+import { type GroupTree, groupTree } from "../groups/tree";
 import { traitsOf } from "../traits";
 import { PAGE } from "./depth";
 
@@ -19,6 +21,7 @@ const ALWAYS_CALM = 80;
 const FEW = 10;
 /** Building a view of 100,000 nodes takes a few hundredths of a second; only this many are tried. */
 const MOST_TRIED = 4;
+const FEWEST_LAYERS = 3;
 
 interface Expansion {
   /** Undefined: as deep as fits on a page. */
@@ -56,13 +59,36 @@ function expansionOf(program: ProgramData, { graph, groupBy, calls, fold, rules,
 
 function expand(program: ProgramData, plain: ViewSpec): Expansion {
   const fitting = build(program, plain);
+  const aside = indexOps(program, fitting);
+  if (aside.length === 0) return expandFrom(program, plain, fitting);
+  const without = { ...plain, closed: aside };
+  const expansion = expandFrom(program, without, build(program, without));
+  return { ...expansion, closed: [...aside, ...expansion.closed] };
+}
+
+/** The open groups that compute positions and masks: rarely the question, and half of the picture. */
+function indexOps({ groupings, strings }: ProgramData, view: Visible): string[] {
+  const isAside = (box: number): boolean =>
+    view.open[box] === 1 &&
+    view.kind[box] === BoxKind.Group &&
+    view.group[box] >= 0 &&
+    strings.at(groupings[view.grouping].groupName[view.group[box]]) === POSITION_AND_MASK;
+  return Array.from(view.group.keys())
+    .filter(isAside)
+    .map((box) => view.key[box]);
+}
+
+function expandFrom(program: ProgramData, plain: ViewSpec, fitting: Visible): Expansion {
   const { soleLevels, depth: depthOf } = groupTree(traitsOf(program), groupingOf(program, plain.groupBy));
   const depth = soleLevels[fitting.graph];
   const wide = wideGroups(fitting)
     .filter((box) => depthOf[fitting.group[box]] >= depth)
     .map((box) => fitting.key[box]);
   if (!isCalm(fitting)) return { depth, open: openOneByOne(program, { ...plain, calls: false, depth }), closed: [] };
-  if (wide.length > 0) return { depth: undefined, open: openOneByOne(program, { ...plain, closed: wide }), closed: wide };
+  if (wide.length > 0)
+    return { depth: undefined, open: openOneByOne(program, { ...plain, closed: [...(plain.closed ?? []), ...wide] }), closed: wide };
+  const around = openAroundLayers(program, plain, fitting);
+  if (around.length > 0) return { depth: undefined, open: around, closed: [] };
   return plain.calls === false ? AS_IT_FITS : openTheFewCalls(program, { ...plain, calls: false, depth: depth + 1 }, fitting);
 }
 
@@ -76,6 +102,44 @@ function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible)
     if (tried.boxCount <= PAGE && isCalm(tried)) open.push(closed.key[b]);
   }
   return open.length > 0 ? { depth: plain.depth, open, closed: [] } : AS_IT_FITS;
+}
+
+/**
+ * The closed groups around the repeated layers, if a view without them shows none: people look for the layers of a model first. Nothing
+ * if the picture would not be calm.
+ */
+function openAroundLayers(program: ProgramData, plain: ViewSpec, fitting: Visible): string[] {
+  if (plain.fold === false || fitting.repeat.some((repeat, box) => repeat > 1 && fitting.kind[box] === BoxKind.Stack)) return [];
+  const traits = traitsOf(program);
+  const tree = groupTree(traits, groupingOf(program, plain.groupBy));
+  const layer = largestStack(findRepeats(traits, tree), tree, fitting.graph);
+  const ancestors = new Set<number>();
+  for (let g = layer < 0 ? -1 : tree.parent[layer]; g >= 0; g = tree.parent[g]) ancestors.add(g);
+  const open: string[] = [];
+  let view = fitting;
+  for (;;) {
+    const shown = view;
+    const closed = Array.from(shown.group.keys()).find(
+      (box) => shown.kind[box] === BoxKind.Group && shown.expandable[box] === 1 && ancestors.has(shown.group[box]),
+    );
+    if (closed === undefined) return open;
+    open.push(shown.key[closed]);
+    view = build(program, { ...plain, open });
+    if (view.boxCount > PAGE || !isCalm(view) || wideGroups(view).length > 0) return [];
+  }
+}
+
+/** The first group of the stack with the most operations, or -1. */
+function largestStack(folding: Folding, tree: GroupTree, graph: number): number {
+  let largest = -1;
+  let most = 0;
+  for (let g = tree.firstGroup[graph]; g < tree.firstGroup[graph + 1]; g++) {
+    const stack = folding.stackOf[g];
+    if (stack < 0 || folding.first(stack) !== g || folding.size(stack) < FEWEST_LAYERS) continue;
+    const operations = tree.opCount[g] * folding.size(stack);
+    if (operations > most) [largest, most] = [g, operations];
+  }
+  return largest;
 }
 
 /** The smallest of the closed groups of a view, as long as the picture stays calm with them open. */
