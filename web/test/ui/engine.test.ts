@@ -176,6 +176,16 @@ describe("the numbers of a module", () => {
     const { operations, kernels, heaviest } = overview(layersIndex);
     expect([operations, kernels, heaviest]).toEqual([4, 0, []]);
     expect(overview(index).kernels).toBe(2);
+    const pair = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", role: "parameter" },
+          { id: "sort", op: "sort", inputs: ["x"], types: ["f32[4]", "s32[4]"] },
+        ],
+      },
+    ]);
+    expect(overview(indexOf(pair)).dtypes.map(({ share }) => share)).toEqual([0.5, 0.5]);
   });
 });
 

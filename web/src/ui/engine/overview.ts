@@ -33,10 +33,11 @@ export function overview(index: ProgramIndex): Overview {
     }
   }
   const ranked = [...dtypes].sort((a, b) => b[1] - a[1]).slice(0, MOST_DTYPES);
+  const values = [...dtypes.values()].reduce((sum, count) => sum + count, 0);
   return {
     operations,
     kernels: fusions > 0 ? fusions + customCalls : 0,
-    dtypes: ranked.map(([dtype, count]) => ({ dtype: strings.at(dtype), share: count / Math.max(1, operations) })),
+    dtypes: ranked.map(([dtype, count]) => ({ dtype: strings.at(dtype), share: count / values })),
     heaviest: heaviestModules(index),
   };
 }
