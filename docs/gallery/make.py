@@ -120,8 +120,8 @@ def sample(archive: str, member: str) -> Callable[[], opscope.Program]:
 XLA = "xla_gpu_scan_passes.tar.gz"
 PICTURES = (
     Picture(
-        "softmax-step", "A training step of softmax regression, as JAX lowers it: forward, backward, update.",
-        "opscope export step.hlo -o softmax-step.svg --depth 2", softmax_step, {"depth": 2},
+        "softmax-step", "A training step of softmax regression, as JAX lowers it: forward beside backward, then the update.",
+        "opscope export step.hlo -o softmax-step.svg --depth 2 --forward-backward", softmax_step, {"depth": 2, "forward_backward": True},
     ),
     Picture(
         "transformer-layer", "One transformer layer (Flax), every group open.",
