@@ -48,7 +48,7 @@ def command(source: str, module: str | None, from_format: str | None, everything
     with progress("comparing passes") as report:
         rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
     hidden = len(rows) - sum(len(_listed(_of_module(rows, name))) for name in recording.modules)
-    passes = len(rows)
+    passes, changed = len(rows), sum(not row.unchanged for row in rows)
     if sort == "time":
         rows, everything = _slowest_first(source, rows), True
     if as_json:
@@ -58,7 +58,8 @@ def command(source: str, module: str | None, from_format: str | None, everything
         module_rows = _of_module(rows, name)
         if module_rows:
             say(*([name] if name else []), *_lines(module_rows, everything), "")
-    say(*_remarks(recording, passes, hidden, everything))
+    unlisted = "" if everything or not hidden else f" ({hidden:,} changed nothing; --all lists them)"
+    say(*_remarks(recording, f"{passes:,} passes, {changed:,} changed{unlisted}"))
 
 
 def _of_module(rows: list[Row], name: str) -> list[Row]:
@@ -113,12 +114,10 @@ def _cells(row: Row, most: int) -> list[str]:
     return [str(s.index), _file_number(row), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts, row.aside or changed]
 
 
-def _remarks(recording: Recording, passes: int, hidden: int, everything: bool) -> list[str]:
+def _remarks(recording: Recording, counts: str) -> list[str]:
     from opscope.recording.model import NOTHING_RECORDED
 
-    remarks = [f"{passes:,} passes, {hidden:,} of which changed nothing" + ("" if everything or not hidden else " (--all lists them)")]
-    if not recording:
-        remarks = [NOTHING_RECORDED]
+    remarks = [counts if recording else NOTHING_RECORDED]
     if recording.skipped:
         remarks.append(
             f"{len(recording.skipped)} files skipped: " + "; ".join(recording.skipped[:3]) + "; …" * (len(recording.skipped) > 3)

@@ -78,10 +78,10 @@ def change_groups(diff: Diff) -> list[ChangeGroup]:
         unit = _unit(diff.b, key)
         units[unit].changed.append(key)
         units[unit].kinds["~", _change_text(diff, match)] += 1
-    return _grouped(units, _places(diff))
+    return _grouped(diff, units)
 
 
-def _grouped(units: Mapping[_Unit, _Changes], place: Mapping[NodeKey, float]) -> list[ChangeGroup]:
+def _grouped(diff: Diff, units: Mapping[_Unit, _Changes]) -> list[ChangeGroup]:
     alike: dict[tuple[bool, str, str], list[_Unit]] = defaultdict(list)
     for unit, changes in units.items():
         alike[unit.inside, _NUMBER.sub("*", unit.module), _what(unit, changes)].append(unit)
@@ -92,8 +92,11 @@ def _grouped(units: Mapping[_Unit, _Changes], place: Mapping[NodeKey, float]) ->
         added, removed, changed = (tuple(key for each in of for key in getattr(each, name)) for name in ("added", "removed", "changed"))
         groups.append(ChangeGroup(modules[0] if len(modules) == 1 else pattern, modules, what, inside, added, removed, changed))
 
+    place_a, place_b = _Places(diff.a), _Places(diff.b)
+
     def order(group: ChangeGroup) -> tuple[bool, float]:
-        return group.inside, min(place[key] for key in (*group.added, *group.changed, *group.removed))
+        after, before = (*group.added, *group.changed), group.removed
+        return group.inside, min([*map(place_b.of, after), *map(place_a.of, before)])
 
     return sorted(groups, key=order)
 
@@ -115,16 +118,21 @@ def _change_text(diff: Diff, match: Match) -> str:
     return f"{new} ({', '.join(fields[:_MOST_FIELDS])}{', …' if len(fields) > _MOST_FIELDS else ''})"
 
 
-def _places(diff: Diff) -> dict[NodeKey, float]:
-    """Where each node is in its program, from 0 to 1, so that those of both programs have one order."""
-    places: dict[NodeKey, float] = {}
-    for program in (diff.a, diff.b):
-        at, count = 0, max(1, program.node_count)
+class _Places:
+    """Where nodes are in their program, from 0 to 1, so that those of two programs have one order."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._count = max(1, program.node_count)
+        self._first: dict[str, int] = {}
+        at = 0
         for graph in program:
-            if graph.name not in diff.untouched:
-                places.update({(graph.name, node.id): (at + i) / count for i, node in enumerate(graph.nodes)})
+            self._first[graph.name] = at
             at += len(graph)
-    return places
+
+    def of(self, key: NodeKey) -> float:
+        graph, id = key
+        return (self._first[graph] + self._program[graph].position[id]) / self._count
 
 
 def _unit(program: Program, key: NodeKey) -> _Unit:
@@ -137,8 +145,9 @@ class _Parts:
     were its only such parts or have the same numbers in their names."""
 
     def __init__(self, diff: Diff) -> None:
-        added, removed = _sizes(diff.b, diff.all_added), _sizes(diff.a, diff.all_removed)
-        in_a, in_b = (_sizes(program, _all(program)) if added or removed else Counter() for program in (diff.a, diff.b))
+        added = _sizes(diff.b[graph][id].scope for graph, id in diff.all_added)
+        removed = _sizes(diff.a[graph][id].scope for graph, id in diff.all_removed)
+        in_a, in_b = (_sizes(_scopes(program)) if added or removed else Counter() for program in (diff.a, diff.b))
         new, gone = _whole(added, in_b, in_a), _whole(removed, in_a, in_b)
         replaced = _replacements(new, gone)
         origins = {now: was for was, now in replaced.items()}
@@ -155,15 +164,14 @@ class _Parts:
         return _unit(program, key)
 
 
-def _all(program: Program) -> Iterator[NodeKey]:
-    return ((graph.name, node.id) for graph in program for node in graph.nodes)
+def _scopes(program: Program) -> Iterator[Path]:
+    return (node.scope for graph in program for node in graph.nodes)
 
 
-def _sizes(program: Program, keys: Iterable[NodeKey]) -> Counter[Path]:
-    """How many of these nodes each module has, with everything in it."""
-    scopes = Counter(program[graph][id].scope for graph, id in keys)
+def _sizes(scopes: Iterable[Path]) -> Counter[Path]:
+    """How many nodes each module has, with everything in it."""
     sizes: Counter[Path] = Counter()
-    for scope, count in scopes.items():
+    for scope, count in Counter(scopes).items():
         for depth in range(1, len(scope) + 1):
             sizes[scope[:depth]] += count
     return sizes

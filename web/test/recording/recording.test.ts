@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { decodeProgram, decodeRecording } from "../../src/core/program/decode";
 import { historyOf, resultsOf, sourcesOf, stepOf } from "../../src/core/program/recording/history";
-import { ADDED, CHANGED, marksAfter, marksBefore, REMOVED } from "../../src/core/program/recording/marks";
+import { ADDED, CHANGED, countMarks, marksAfter, marksBefore, REMOVED } from "../../src/core/program/recording/marks";
 import { sameDiff } from "../../src/core/program/recording/diff";
 import { markedProgram, type Moment } from "../../src/core/program/recording/moment";
 import type { RecordingData } from "../../src/core/program/recording/types";
@@ -100,6 +100,23 @@ describe("a recording that Python wrote", () => {
         expect(edges, mode).not.toContainEqual(expect.stringMatching(/n:sine -> \S*n:log$/));
       }
     });
+  });
+
+  it("marks as many nodes as the rows of its passes count", () => {
+    let compared = 0;
+    for (const source of [recording, shared, full]) {
+      for (const [pass, { before, content, added = 0, removed = 0, changed = 0, merged = 0 }] of source.passes.entries()) {
+        const diff = source.diff(pass);
+        if (!diff) continue;
+        compared++;
+        const marked = (mode: Moment) =>
+          countMarks(markedProgram(source.program(source.passes[before].content), source.program(content), diff, mode).marks).slice(1);
+        expect(marked("after")).toEqual([added, 0, changed, 0]);
+        expect(marked("overlay")).toEqual([added, removed, changed, merged]);
+        expect(marked("before").filter((_, i) => i !== CHANGED - 1)).toEqual([0, removed, merged]);
+      }
+    }
+    expect(compared).toBeGreaterThan(3);
   });
 
   it("marks what a pass added, removed and changed", () => {

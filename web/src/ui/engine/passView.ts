@@ -10,8 +10,10 @@ export function changeMarks({ marks }: PassShown): Uint8Array | undefined {
   return marks?.some((mark) => mark !== SAME) ? marks : undefined;
 }
 
-export function changeLegend(marks: Uint8Array): LegendRow[] {
+/** A node may have several changed copies, so before a pass fewer are changed than after it: the legend says what the row of the pass says. */
+export function changeLegend(marks: Uint8Array, changed: number): LegendRow[] {
   const counts = countMarks(marks);
+  if (counts[CHANGED] > 0) counts[CHANGED] = changed;
   return [ADDED, REMOVED, MERGED, CHANGED, SAME]
     .filter((mark) => counts[mark] > 0)
     .map((mark) => ({ text: `${MARK_NAMES[mark]} (${counts[mark].toLocaleString("en-US")})`, paint: MARK_PAINTS[mark] }));

@@ -36,6 +36,8 @@ export interface PassShown {
   readonly remote: RemoteDetails | undefined;
   /** What happened to each node; undefined: unknown, or nothing happened. */
   readonly marks: Uint8Array | undefined;
+  /** How many nodes it changed. */
+  readonly changed: number;
   readonly overlay: Overlay | undefined;
 }
 
@@ -92,13 +94,15 @@ export class Passes {
     const pass = this.valid(index);
     const [now, diff] = await Promise.all([this.program(pass), this.diff(pass)]);
     const { before } = this.rows[pass];
-    if (before < 0 || !diff) return { pass, mode, program: now.program, remote: now.remote, marks: undefined, overlay: undefined };
+    if (before < 0 || !diff)
+      return { pass, mode, program: now.program, remote: now.remote, marks: undefined, changed: 0, overlay: undefined };
     const old = await this.program(before);
     if (mode === "overlay") await Promise.all([now.remote?.need(0, now.program.nodeCount), old.remote?.need(0, old.program.nodeCount)]);
     const shown = markedProgram(old.program, now.program, diff, mode);
     return {
       pass,
       mode,
+      changed: diff.changed.length,
       overlay: undefined,
       ...shown,
       remote: mode === "overlay" ? undefined : mode === "before" ? old.remote : now.remote,

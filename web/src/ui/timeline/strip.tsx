@@ -144,6 +144,8 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           value={timeline.filter.text}
           onInput={(event) => void timeline.filter.setText(event.currentTarget.value)}
         />
+      </div>
+      <div class="pass-row">
         <button
           type="button"
           class="tool"

@@ -412,8 +412,9 @@ function ghostsOf(diff: PassDiff): Int32Array {
   const copied = new Set<number>();
   const { old, new: results } = diff.groups;
   for (let g = 0; g + 1 < old.start.length; g++) {
-    const one = old.start[g + 1] - old.start[g] === 1;
-    if (one && results.start[g + 1] - results.start[g] > 0) copied.add(old.value[old.start[g]]);
+    const result = results.start[g] < results.start[g + 1] ? results.value[results.start[g]] : -1;
+    // Beside a pair, a group is what became part of it, which is gone.
+    if (old.start[g + 1] - old.start[g] === 1 && result >= 0 && diff.counterpart[result] < 0) copied.add(old.value[old.start[g]]);
   }
   return Int32Array.from(diff.back, (counterpart, node) => (counterpart < 0 && !copied.has(node) ? 1 : 0));
 }

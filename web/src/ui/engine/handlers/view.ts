@@ -81,7 +81,10 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
     unfolded: picture.unfolded,
     revealed: picture.revealed,
     closed: picture.closed,
-    legend: marks && !highlighter.isMetric(request.colour) ? [...changeLegend(marks), ...overlayRows(program, visible)] : scene.legendRows,
+    legend:
+      marks && !highlighter.isMetric(request.colour)
+        ? [...changeLegend(marks, state.passShown?.changed ?? 0), ...overlayRows(program, visible)]
+        : scene.legendRows,
     rules: highlighter.report(visible, request.styles),
     remarks: highlighter.knows(request.colour) ? visible.remarks : [...visible.remarks, `There is no metric "${request.colour}" here.`],
     measures: highlighter.measures(visible).filter(({ name }) => scene.measures.every((shown) => shown.name !== name)),
