@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +75,15 @@ def open_file(open_address: Callable[..., Viewer], tmp_path: Path) -> Open:
     return open_file
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """Starts `opscope view` and gives its address."""
+@contextmanager
+def serving(directory: Path) -> Iterator[Callable[..., str]]:
+    """Starts `opscope view` in a directory and gives its address."""
     running: list[subprocess.Popen[str]] = []
 
-    def server(*arguments: str | Path, env: dict[str, str] | None = None) -> str:
+    def serve(*arguments: str | Path, env: dict[str, str] | None = None) -> str:
         command = [sys.executable, "-m", "opscope", "view", *map(str, arguments), "--no-browser"]
         settings = {**os.environ, **(env or {})}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=settings)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=directory, env=settings)
         running.append(process)
         assert process.stdout is not None
         address = process.stdout.readline().strip()
@@ -90,7 +91,21 @@ def server(tmp_path: Path) -> Iterator[Callable[..., str]]:
             raise AssertionError(process.stderr.read() if process.stderr else "the server said nothing")
         return address
 
-    yield server
+    yield serve
     for process in running:
         process.terminate()
         process.wait()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Starts `opscope view` and gives its address."""
+    with serving(tmp_path) as serve:
+        yield serve
+
+
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., str]]:
+    """Like `server`, for one server with many pages: starting it takes longer than most tests."""
+    with serving(tmp_path_factory.mktemp("served")) as serve:
+        yield serve

@@ -16,13 +16,18 @@ from browser.samples import network
 from opscope.view_options import ViewOptions
 
 
+@pytest.fixture(scope="module")
+def served_network(shared_server: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    source = tmp_path_factory.mktemp("network") / "network.json"
+    opscope.save(network(), source)
+    return shared_server(source)
+
+
 @pytest.fixture(params=["file", "server"])
-def viewer(request: pytest.FixtureRequest, open_file: Open, open_address: Open, server: Callable[..., str], tmp_path: Path) -> Viewer:
+def viewer(request: pytest.FixtureRequest, open_file: Open, open_address: Open) -> Viewer:
     if request.param == "file":
         return open_file(network(), permissions=["clipboard-read", "clipboard-write"])
-    source = tmp_path / "network.json"
-    opscope.save(network(), source)
-    return open_address(server(source), permissions=["clipboard-read", "clipboard-write"])
+    return open_address(request.getfixturevalue("served_network"), permissions=["clipboard-read", "clipboard-write"])
 
 
 def test_it_shows_the_program(viewer: Viewer) -> None:
