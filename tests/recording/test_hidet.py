@@ -76,7 +76,7 @@ def test_a_live_graph_prints_as_hidet_prints_it(tutorial: Tutorial, name: str) -
     theirs = (tutorial.outs / f"{name}.txt").read_text()
     assert (tutorial.outs / f"{name}-printed.txt").read_text() == theirs
     if name == "attributes":
-        assert "dims=[1, 2]" in theirs and tutorial.facts["dims"] == [1, 2], "numbers, not the text of hidet's constants"
+        assert 2 in tutorial.facts["ends"], "a number, not the text of hidet's constant"
 
 
 @pytest.mark.step("3.3", "3.10")
