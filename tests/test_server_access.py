@@ -17,9 +17,11 @@ import uvicorn
 import opscope
 from opscope.serve import impatient
 from opscope.serve.app import make_app
+from opscope.serve.home import Home
 from opscope.serve.running_server import proof, show_in_running, state_file
 from opscope.serve.sources import Served
 from opscope.serve.start import address_of, listen, server_settings
+from opscope.serve.uploads import Uploads
 
 TOKEN, CODE = "secret-token", "once"
 
@@ -33,7 +35,8 @@ def program(name: str = "p") -> opscope.Program:
 @pytest.fixture
 def port() -> Iterator[int]:
     listener = listen("127.0.0.1", 0)
-    app = make_app([Served.of(program())], TOKEN, start=CODE, accept=True)
+    uploads = Uploads()
+    app = make_app([Served.of(program())], TOKEN, start=CODE, accept=True, home=Home(uploads))
     server = uvicorn.Server(server_settings(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -41,12 +44,15 @@ def port() -> Iterator[int]:
     server.should_exit = True
     thread.join()
     listener.close()
+    uploads.close()
 
 
-def get(port: int, path: str, host: str = "127.0.0.1") -> http.client.HTTPResponse:
+def get(port: int, path: str, host: str = "127.0.0.1", *, method: str = "GET", origin: str = "") -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    connection.putrequest("GET", path, skip_host=True)
+    connection.putrequest(method, path, skip_host=True)
     connection.putheader("Host", host)
+    if origin:
+        connection.putheader("Origin", origin)
     connection.endheaders()
     return connection.getresponse()
 
@@ -72,6 +78,15 @@ def test_the_code_in_the_arguments_of_the_browser_works_once(port: int) -> None:
 )
 def test_a_host_that_only_begins_like_this_machine_is_refused(port: int, host: str) -> None:
     assert get(port, f"/{TOKEN}/", host).status == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.com", "null", "http://127.0.0.1:1", "http://127.0.0.1.evil.com", "127.0.0.1"])
+def test_a_page_of_another_server_is_refused(port: int, origin: str) -> None:
+    for method, path in [("POST", "open"), ("POST", "show"), ("GET", "browse"), ("GET", "")]:
+        refused = get(port, f"/{TOKEN}/{path}", method=method, origin=origin)
+        assert refused.status == 403 and b"its own pages" in refused.read()
+        answered = get(port, f"/{TOKEN}/{path}", method=method, origin="http://127.0.0.1")
+        assert answered.status != 403 and answered.read()
 
 
 def test_a_number_of_5000_digits_is_not_found(port: int) -> None:

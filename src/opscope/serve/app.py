@@ -1,7 +1,7 @@
 """The local server: pages, their script, and the programs that it was started with or that a page opened. It serves nothing else.
 
-It listens on loopback. It answers only requests whose Host is a name of this machine, which defeats DNS rebinding, and whose path starts
-with its secret token. Which files a page can open is decided in `home.py`.
+It listens on loopback. It answers only requests whose Host is a name of this machine, which defeats DNS rebinding, whose Origin, if they
+have one, is this server, and whose path starts with its secret token. Which files a page can open is decided in `home.py`.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class _Content:
 
 
 class _AccessControl:
-    """Passes on only requests with the token and with a Host that names this machine."""
+    """Passes on only requests with the token, with a Host that names this machine, and from pages of this server."""
 
     def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str], start: str) -> None:
         self.app = app
@@ -269,9 +269,13 @@ class _AccessControl:
             return
         if scope["type"] != "http":
             return
-        host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
+        host = _header(scope, b"host")
         if _host_name(host) not in self.hosts:
             await refusal(403, "this server answers only requests for a name of this machine, such as localhost")(scope, receive, send)
+            return
+        origin = _header(scope, b"origin")
+        if origin and origin.partition("://")[2] != host:
+            await refusal(403, "this server answers only its own pages")(scope, receive, send)
             return
         path: str = scope["path"]
         question = _PROOF.fullmatch(path)
@@ -288,6 +292,11 @@ class _AccessControl:
             await refusal(404, "not found; use the whole address that `opscope view` printed")(scope, receive, send)
             return
         await self.app({**scope, "path": rest, "raw_path": rest.encode("utf-8", "replace"), "root_path": ""}, receive, send)
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    value: bytes = next((value for key, value in scope["headers"] if key == name), b"")
+    return value.decode("latin-1")
 
 
 def _host_name(host: str) -> str:
