@@ -11,6 +11,8 @@ from opscope.program import WHOLE, Graph, Program, TensorType
 from opscope.readers import find_reader, read
 from opscope.readers.hlo import parse_hlo, sniff
 from opscope.readers.source import Source
+from opscope.render.draw.picture import draw
+from opscope.view_options import ViewOptions
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "hlo"
 
@@ -45,6 +47,15 @@ def test_a_tuple_in_a_tuple_stays_one_output() -> None:
     graph = sample("types").main
     assert graph["p2"].outputs == (TensorType("f32", (2,), "{0}"), TensorType("(s32[], pred[])"))
     assert graph["inner"].inputs == (("p2", 1),)
+
+
+def test_the_layouts_in_a_nested_tuple_are_written_on_request_only() -> None:
+    program = one("HloModule m\nENTRY main {\n  ROOT x = (f32[2,3]{1,0}, (s32[4]{0}, pred[])) custom-call()\n}\n")
+    kind = program.main["x"].outputs[1]
+    assert (kind.dtype, str(kind)) == ("(s32[4]{0}, pred[])", "(s32[4], pred[])")
+    plain, with_layouts = (draw(program, ViewOptions(layouts=layouts), "svg").text for layouts in (False, True))
+    assert ">(f32[2, 3], (s32[4], pred[]))<" in plain and "{0}" not in plain
+    assert ">(f32[2, 3]{1,0}, (s32[4]{0}, pred[]))<" in with_layouts
 
 
 def test_types_keep_layouts_and_symbolic_dimensions() -> None:

@@ -42,10 +42,13 @@ TRANSFORMS_ATTR = "opscope.transforms"
 """The JAX transformations that a node went through: "transpose, jvp"."""
 
 
+_LAYOUT = re.compile(r"\{[^{}]*\}")
+
+
 class TensorType(NamedTuple):
     """The type of one output. Dimensions that are not numbers ("s0", "<=10", "?") are text.
 
-    A type other than a tensor ("token", a nested tuple's text "(f32[2], s32[])") is a dtype without a shape. A value about which nothing
+    A type other than a tensor ("token", a nested tuple's text "(f32[2]{0}, s32[])") is a dtype without a shape. A value about which nothing
     is known, not even its rank, has the type UNKNOWN_TYPE.
     """
 
@@ -54,7 +57,10 @@ class TensorType(NamedTuple):
     layout: str = ""
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]" if self._is_tensor else self.dtype
+        """Without the layout."""
+        if self._is_tensor:
+            return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        return _LAYOUT.sub("", self.dtype) if self.dtype.startswith("(") else self.dtype
 
     @property
     def _is_tensor(self) -> bool:

@@ -62,7 +62,9 @@ function parameterLabel(program: ProgramData, node: number): string {
 
 /** A type by its number: "f32[2, 3]", with its layout "f32[2, 3]{1,0}". */
 export function valueType({ strings, types }: ProgramData, type: number, layouts: boolean): string {
-  return strings.at(types.text[type]) + (layouts ? strings.at(types.layout[type]) : "");
+  const text = strings.at(types.text[type]);
+  const layout = layouts ? strings.at(types.layout[type]) : "";
+  return layout.startsWith("(") ? layout : text + layout; // a tuple has layouts inside
 }
 
 /** The type of a node: "f32[2, 3]", "(f32[2], s32[])", or the number of values if that would be long. */
