@@ -10,6 +10,7 @@ import { overview } from "../../src/ui/engine/overview";
 import { outlineOf, packTexts } from "../../src/ui/engine/pack";
 import { Table } from "../../src/ui/engine/table";
 import { trace } from "../../src/ui/engine/trace";
+import { valueFacts } from "../../src/ui/engine/valueFacts";
 import type { Scene } from "../../src/core/scene/types";
 import { buildView } from "../../src/core/view";
 import { makeProgram } from "../view/program";
@@ -39,6 +40,15 @@ const program = makeProgram([
 const index = indexOf(program);
 const number = (id: string) => Array.from({ length: program.nodeCount }, (_, n) => n).find((n) => index.id(n) === id)!;
 const names = (mark: Uint8Array, bit: number) => [...mark].flatMap((m, n) => (m & bit ? [index.id(n)] : []));
+
+describe("what the panel of a value shows", () => {
+  it("is its own bytes, without the numbers of the operation", () => {
+    const two = makeProgram([{ name: "main", nodes: [{ id: "split", op: "split", types: ["f32[4]", "f32[2,2]"] }] }]);
+    const metrics = [{ name: "bytes", text: "32 B", origin: "estimated", share: 1 } as const];
+    const facts = { ...nodeFacts(indexOf(two), 0, undefined, []), metrics, folded: [], foldable: [] };
+    expect(valueFacts(indexOf(two), facts, 1)).toMatchObject({ outputs: [{ type: "f32[2,2]", bytes: 16 }], metrics: [] });
+  });
+});
 
 describe("what is upstream and downstream", () => {
   it("goes as many hops as asked", () => {

@@ -4,7 +4,7 @@ import { valueName } from "../../core/view/boxes/texts";
 import { nodeName } from "./names";
 import type { NodeFacts } from "./protocol";
 
-/** `facts` are those of the node that the value comes from. */
+/** `facts` are those of the node that the value comes from; its numbers (FLOPs, the bytes that it moves) are not those of one value. */
 export function valueFacts(index: ProgramIndex, facts: NodeFacts, output: number): NodeFacts {
   const prefix = `outputs.${output}.`;
   const users = usersOf(index, facts.node, output);
@@ -23,6 +23,7 @@ export function valueFacts(index: ProgramIndex, facts: NodeFacts, output: number
     control: [],
     links: [],
     calls: [],
+    metrics: [],
     attrs: facts.attrs.filter(([name]) => name.startsWith(prefix)).map(([name, value]) => [name.slice(prefix.length), value]),
   };
 }
