@@ -19,12 +19,14 @@ describe("what is saved for backward", () => {
   });
 
   it("is forward values with backward users", async () => {
-    const isBackward = async (node: number) => (await ask("node", { node })).links.some(({ kind }) => kind === "backward_of");
+    const facts = (node: number) => ask("node", { node });
     for (const { node } of (await ask("saved", {})).values) {
-      const { users } = await ask("node", { node });
-      const backward = await Promise.all(users.map((user) => isBackward(user.node)));
-      expect(await isBackward(node)).toBe(false);
-      expect(backward).toContain(true);
+      const { scope, role, users } = await facts(node);
+      expect([scope.includes("forward"), scope.includes("backward"), role]).toEqual([true, false, "op"]);
+      const readers = await Promise.all(users.map((user) => facts(user.node)));
+      const forwarded = readers.filter(({ op }) => op === "get-tuple-element" || op === "tuple").flatMap((reader) => reader.users);
+      const every = [...readers, ...(await Promise.all(forwarded.map((user) => facts(user.node))))];
+      expect(every.some((reader) => reader.scope.includes("backward"))).toBe(true);
     }
   });
 });

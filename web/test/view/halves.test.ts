@@ -2,7 +2,9 @@
 
 import { describe, expect, it } from "vitest";
 import type { ProgramData, ViewSpec } from "../../src/core/program/types";
+import { indexOf } from "../../src/core/program/programIndex";
 import { buildView } from "../../src/core/view";
+import { savedTensors } from "../../src/ui/engine/gradient";
 import { boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
@@ -121,8 +123,35 @@ describe("halves side by side", () => {
     const closed = buildView(step, { forwardBackward: true, depth: 0 });
     expect(closed.edgeText?.filter(Boolean)).toEqual(["2 saved · 32 B"]);
     const open = buildView(step, { forwardBackward: true, depth: 9 });
-    expect(new Set(open.edgeText?.filter(Boolean))).toEqual(new Set(["saved · 16 B"]));
+    expect(open.edgeText?.filter(Boolean).sort()).toEqual(["same tensor", "saved · 16 B", "saved · 16 B"]);
     expect(open.remarks.join()).toContain("saved tensors");
+  });
+
+  it("count what is saved once, however many read it, and never a parameter or a constant", () => {
+    const forward = { groups: { direction: "forward/layer" } };
+    const backward = { groups: { direction: "backward/layer" } };
+    const step = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "parameter", role: "parameter", types: ["f32[4]"] },
+          { id: "w", op: "parameter", role: "parameter", types: ["f32[4]"], ...forward },
+          { id: "one", op: "constant", role: "constant", types: ["f32[]"], ...forward },
+          { id: "ones", op: "broadcast", inputs: ["one"], types: ["f32[4]"], ...forward },
+          { id: "a", op: "multiply", inputs: ["x", "w"], types: ["f32[4]"], ...forward },
+          { id: "b", op: "tanh", inputs: ["a"], types: ["f32[4]"], ...forward },
+          { id: "db", op: "multiply", inputs: ["b", "ones"], types: ["f32[4]"], ...backward },
+          { id: "da", op: "multiply", inputs: ["db", "b"], types: ["f32[4]"], ...backward },
+          { id: "dx", op: "multiply", inputs: ["da", "w"], types: ["f32[4]"], ...backward },
+        ],
+        outputs: ["dx"],
+      },
+    ]);
+    expect(savedTensors(indexOf(step))).toMatchObject({ bytes: 16, count: 1, values: [{ id: "b" }] });
+    const closed = buildView(step, { forwardBackward: true, depth: 0 });
+    expect(closed.edgeText?.filter(Boolean)).toEqual(["saved · 16 B"]);
+    const open = buildView(step, { forwardBackward: true, depth: 9 });
+    expect(open.edgeText?.filter(Boolean)).toEqual(["saved · 16 B", "same tensor"]);
   });
 
   it("keep an update closed that would be wider than they are, until somebody opens it", () => {

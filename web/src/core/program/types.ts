@@ -129,7 +129,7 @@ export interface TypeTable {
   /** String numbers: the whole text ("f32[2, 3]"), the dtype. */
   readonly text: Int32Array;
   readonly dtype: Int32Array;
-  /** String number of the layout ("{1,0}"), of an empty string if there is none. */
+  /** String number of the layout ("{1,0}"), of a tuple's whole text with its layouts, or of an empty string if there is none. */
   readonly layout: Int32Array;
   /** How many dimensions, and what kind of number an element is (a DtypeKind). */
   readonly rank: Int32Array;
@@ -275,6 +275,8 @@ export interface Visible {
   readonly edgeDistinct: Int32Array;
   /** Total bytes of these values; NaN if a size is unknown. */
   readonly edgeBytes: Float64Array;
+  /** These values as positions in the table of outputs; only with forward beside backward, which needs them. */
+  readonly edgeValues?: readonly (readonly number[])[];
   /** The text on an edge instead of its count. */
   readonly edgeText?: readonly (string | undefined)[];
   /** Where an edge leaves and enters, as a fraction along the border (see CompoundGraph.sourcePort). */

@@ -55,7 +55,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   };
   placeAll(placement, graph);
   showOrigins(placement);
-  const edges = new Edges(boxes, program, 2 * boxes.count);
+  const edges = new Edges(boxes, program, 2 * boxes.count, spec.forwardBackward ?? false);
   const omitted = subset?.showsOmitted
     ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) }
     : undefined;

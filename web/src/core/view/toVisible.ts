@@ -40,6 +40,7 @@ export function finish(placement: Placement, edges: Edges): Visible {
     edgeCountMerged: Int32Array.from(edges.merged),
     edgeDistinct: Int32Array.from(edges.distinct),
     edgeBytes: Float64Array.from(edges.bytes),
+    ...(edges.values.length ? { edgeValues: edges.values } : {}),
     sourcePort: Float32Array.from(edges.sourcePort),
     targetPort: Float32Array.from(edges.targetPort),
     edgeOperand: Int32Array.from(edges.operand),

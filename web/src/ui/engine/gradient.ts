@@ -7,6 +7,7 @@ import { memoized } from "../../core/base/memoized";
 import { distinctTranspose } from "../../core/base/csr";
 import { BACKWARD_OF } from "../../core/program/names";
 import type { ProgramIndex } from "../../core/program/programIndex";
+import { savedOutputs } from "../../core/view/twoHalves/saved";
 import type { ChainStep, GradientFacts, SavedTensors, SavedValue, NodeName } from "./protocol";
 import { nodeName } from "./names";
 
@@ -100,21 +101,16 @@ function namesOf(index: ProgramIndex, node: number, rule: DerivativeRule): Recor
 
 /** Values of the forward half that the node's backward nodes read, the largest first. */
 function savedFor(index: ProgramIndex, node: number, backwardNodes: readonly number[]): SavedValue[] {
-  const { inputs, outputs, types } = index.program;
-  const { forward } = backwardLinks(index.program);
-  const isBackward = (n: number) => forward.start[n + 1] > forward.start[n];
+  const { inputs, outputs } = index.program;
+  const saved = savedOutputs(index.program);
   const near = new Set([node, ...row(inputs, node), ...row(index.users, node)]);
-  const values = new Map<string, SavedValue>();
+  const values = new Map<number, SavedValue>();
   for (const reader of backwardNodes) {
     for (let i = inputs.start[reader]; i < inputs.start[reader + 1]; i++) {
       const source = inputs.value[i];
-      const output = Math.max(0, inputs.extra[i]);
-      if (isBackward(source) || index.program.nodeRole[source] !== 0 || !near.has(source) || values.has(`${source}.${output}`)) continue;
-      const at = outputs.start[source] + output;
-      values.set(`${source}.${output}`, {
-        ...nodeName(index, source),
-        bytes: at < outputs.start[source + 1] ? types.bytes[outputs.value[at]] : -1,
-      });
+      const at = outputs.start[source] + Math.max(0, inputs.extra[i]);
+      const value = saved.get(at);
+      if (value?.node === source && near.has(source)) values.set(at, { ...nodeName(index, source), bytes: value.bytes });
     }
   }
   return [...values.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LISTED);
@@ -122,22 +118,7 @@ function savedFor(index: ProgramIndex, node: number, backwardNodes: readonly num
 
 /** Everything that the forward half saves for the backward half, the largest first. */
 export function savedTensors(index: ProgramIndex): SavedTensors {
-  const { inputs, outputs, types, nodeRole, nodeCount } = index.program;
-  const { forward } = backwardLinks(index.program);
-  const isBackward = (n: number) => forward.start[n + 1] > forward.start[n];
-  const savedOutputs = new Set<number>();
-  const values: { readonly node: number; readonly bytes: number }[] = [];
-  for (let n = 0; n < nodeCount; n++) {
-    if (!isBackward(n)) continue;
-    for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
-      const source = inputs.value[i];
-      const at = outputs.start[source] + Math.max(0, inputs.extra[i]);
-      if (savedOutputs.has(at) || isBackward(source) || nodeRole[source] !== 0) continue;
-      savedOutputs.add(at);
-      values.push({ node: source, bytes: at < outputs.start[source + 1] ? types.bytes[outputs.value[at]] : -1 });
-    }
-  }
-  values.sort((a, b) => b.bytes - a.bytes);
+  const values = [...savedOutputs(index.program).values()].sort((a, b) => b.bytes - a.bytes);
   return {
     bytes: values.reduce((sum, value) => sum + Math.max(0, value.bytes), 0),
     count: values.length,

@@ -17,6 +17,8 @@ export class Edges {
   readonly targetPort: number[] = [];
   /** Which operand of its target the value is, if the order matters and the box does not show it; -1 otherwise. */
   readonly operand: number[] = [];
+  /** The values that each edge carries, as positions in the table of outputs, if they are kept. */
+  readonly values: number[][] = [];
   private readonly numbers: TripleMap;
   private readonly carried = new TripleMap();
 
@@ -24,6 +26,7 @@ export class Edges {
     private readonly boxes: Boxes,
     private readonly program: ProgramData,
     expected: number,
+    private readonly keepsValues = false,
   ) {
     this.numbers = new TripleMap(expected);
   }
@@ -52,6 +55,7 @@ export class Edges {
       if (!again) {
         this.distinct[number]++;
         this.bytes[number] += this.bytesOf(node, output);
+        if (this.keepsValues) this.values[number].push(...this.positions(node, output));
       }
       return number;
     }
@@ -66,12 +70,13 @@ export class Edges {
     this.sourcePort.push(Number.NaN);
     this.targetPort.push(Number.NaN);
     this.operand.push(-1);
+    if (this.keepsValues) this.values.push(this.positions(node, output));
     return number;
   }
 
   /** Removes the marked edges. */
   remove(gone: Uint8Array): void {
-    const columns = [
+    const columns: unknown[][] = [
       this.source,
       this.target,
       this.kind,
@@ -83,6 +88,7 @@ export class Edges {
       this.sourcePort,
       this.targetPort,
       this.operand,
+      this.values,
     ];
     for (const column of columns) {
       let count = 0;
@@ -99,5 +105,13 @@ export class Edges {
     for (let o = output < 0 ? from : from + output; o < (output < 0 ? outputs.start[node + 1] : from + output + 1); o++)
       sum += types.bytes[outputs.value[o]] < 0 ? Number.NaN : types.bytes[outputs.value[o]];
     return sum;
+  }
+
+  /** Positions of a value in the table of outputs; a whole tuple has several. */
+  private positions(node: number, output: number): number[] {
+    if (node < 0) return [];
+    const { start } = this.program.outputs;
+    if (output >= 0) return [start[node] + output];
+    return Array.from({ length: start[node + 1] - start[node] }, (_, i) => start[node] + i);
   }
 }

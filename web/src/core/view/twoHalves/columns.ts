@@ -7,6 +7,7 @@ import { wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { halvesOf, NO_HALVES } from "./halves";
 import { build } from "../build";
+import { savedOutputs } from "./saved";
 
 /** The greatest depth that is tried by default. */
 const DEEPEST_TRIED = 4;
@@ -20,14 +21,27 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
   const halves = halvesOf(visible);
   if (!halves) return { ...visible, remarks: [...visible.remarks, NO_HALVES] };
   const block = blocksOf(visible, halves);
-  const edgeText = Array.from(visible.edgeSource, (source, e) => {
-    const isSaved =
-      visible.edgeKind[e] === EdgeKind.Data && block[source] === Block.Forward && block[visible.edgeTarget[e]] === Block.Backward;
-    return isSaved ? savedText(visible.edgeDistinct[e], visible.edgeBytes[e]) : undefined;
-  });
+  const edgeText = savedTexts(program, visible, block);
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
-  const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
+  const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors, each counted once${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
   return { ...visible, edgeText, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
+}
+
+/** What each edge from the forward to the backward half saves; a value that several read is counted on the first, so that the sum is right. */
+function savedTexts(program: ProgramData, visible: Visible, block: Uint8Array): (string | undefined)[] {
+  const { outputs, types } = program;
+  const saved = savedOutputs(program);
+  const counted = new Set<number>();
+  return Array.from(visible.edgeSource, (source, e) => {
+    if (visible.edgeKind[e] !== EdgeKind.Data || block[source] !== Block.Forward || block[visible.edgeTarget[e]] !== Block.Backward)
+      return undefined;
+    const values = (visible.edgeValues?.[e] ?? []).filter((at) => saved.has(at));
+    const fresh = values.filter((at) => !counted.has(at));
+    for (const at of fresh) counted.add(at);
+    if (fresh.length === 0) return values.length > 1 ? "same tensors" : values.length ? "same tensor" : undefined;
+    const bytes = fresh.reduce((sum, at) => sum + (types.bytes[outputs.value[at]] < 0 ? Number.NaN : types.bytes[outputs.value[at]]), 0);
+    return savedText(fresh.length, bytes);
+  });
 }
 
 /** "33 saved · 1.4 MB" */

@@ -1,0 +1,74 @@
+/** Which values the forward half of a training step saves for the backward half: one definition for arrows and panels. */
+import { memoized } from "../../base/memoized";
+import { BACKWARD, DIRECTION, FORWARD, groupingNamed } from "../../program/names";
+import { Forwards } from "../../program/ops";
+import { Role } from "../../program/roles";
+import type { ProgramData } from "../../program/types";
+import { traitsOf } from "../traits";
+
+const enum Half {
+  Other = 0,
+  Forward = 1,
+  Backward = 2,
+}
+
+export interface SavedOutput {
+  readonly node: number;
+  /** -1 if unknown. */
+  readonly bytes: number;
+}
+
+/**
+ * Everything that operations of the backward half read of the forward half, by its position in the table of outputs. Parameters and inputs
+ * are not saved, because they are there anyway, nor is what is computed from constants alone.
+ */
+export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number, SavedOutput> => {
+  const { inputs, outputs, types, nodeCount, nodeRole } = program;
+  const { plumbing } = traitsOf(program);
+  const half = halfOfNodes(program);
+  const varies = dependsOnArguments(program);
+  const saved = new Map<number, SavedOutput>();
+  const waiting: [number, number][] = [];
+  for (let reader = 0; reader < nodeCount; reader++) {
+    if (half[reader] !== Half.Backward || plumbing.kind[reader] !== Forwards.Nothing) continue;
+    for (let i = inputs.start[reader]; i < inputs.start[reader + 1]; i++) waiting.push([inputs.value[i], inputs.extra[i]]);
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const [node, output] = next;
+      if (plumbing.kind[node] === Forwards.Value) waiting.push([plumbing.node[node], plumbing.output[node]]);
+      else if (plumbing.kind[node] === Forwards.Tuple) {
+        for (let i = inputs.start[node]; i < inputs.start[node + 1]; i++)
+          if (output < 0 || i - inputs.start[node] === output) waiting.push([inputs.value[i], inputs.extra[i]]);
+      } else if (nodeRole[node] === Role.Op && half[node] === Half.Forward && varies[node]) {
+        const from = outputs.start[node] + Math.max(0, output);
+        const to = output < 0 ? outputs.start[node + 1] : Math.min(from + 1, outputs.start[node + 1]);
+        for (let at = from; at < to; at++) saved.set(at, { node, bytes: types.bytes[outputs.value[at]] });
+      }
+    }
+  }
+  return saved;
+});
+
+/** In a graph that is called, the group of the half is inside those of the caller. */
+function halfOfNodes(program: ProgramData): Uint8Array {
+  const direction = groupingNamed(program, DIRECTION);
+  if (!direction) return new Uint8Array(program.nodeCount);
+  const { groupCount, groupName, groupParent, nodeGroup } = direction;
+  const halfOfGroup = new Uint8Array(groupCount);
+  for (let group = 0; group < groupCount; group++) {
+    const name = program.strings.at(groupName[group]);
+    const outer = groupParent[group] < 0 ? Half.Other : halfOfGroup[groupParent[group]];
+    halfOfGroup[group] = outer || (name === FORWARD ? Half.Forward : name === BACKWARD ? Half.Backward : Half.Other);
+  }
+  return Uint8Array.from(nodeGroup, (group) => (group < 0 ? Half.Other : halfOfGroup[group]));
+}
+
+/** 1: it is computed from an argument of its graph, or reads something later, which is then not decided. */
+function dependsOnArguments({ inputs, nodeCount, nodeRole }: ProgramData): Uint8Array {
+  const depends = new Uint8Array(nodeCount);
+  for (let n = 0; n < nodeCount; n++) {
+    if (nodeRole[n] !== Role.Op) depends[n] = nodeRole[n] === Role.Constant ? 0 : 1;
+    for (let i = inputs.start[n]; i < inputs.start[n + 1] && !depends[n]; i++)
+      depends[n] = inputs.value[i] < n ? depends[inputs.value[i]] : 1;
+  }
+  return depends;
+}
