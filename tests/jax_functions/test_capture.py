@@ -354,6 +354,15 @@ def test_constants_are_their_values_at_every_stage() -> None:
     assert "(1.000000e+00,2.000000e+00)" in {node.attrs.get("value") for node in turned.main}
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_the_largest_number_of_a_type_is_a_constant_of_stablehlo(dtype: str) -> None:
+    """Flax masks attention with it. Rounded to fewer digits, it is larger than the type allows."""
+    least = float(jnp.finfo(dtype).min)
+    program = opscope.capture(lambda x: jnp.where(x > 0, x, least), jnp.ones(3, dtype), stage="stablehlo")
+    values = [float(node.attrs["value"]) for graph in program for node in graph if node.role == "constant" and "value" in node.attrs]
+    assert least in [float(jnp.asarray(value, dtype)) for value in values]
+
+
 def test_operations_outside_every_scope_belong_to_their_half_too() -> None:
     """A function without named scopes still has a forward and a backward group, as its HLO has."""
     from opscope.analysis.groupings import DIRECTION, GroupTrees

@@ -314,7 +314,10 @@ def _constant(text: str) -> str:
 
 
 def _same(coding: str, one: float, other: float) -> bool:
-    return struct.pack(coding, one) == struct.pack(coding, other)
+    try:
+        return struct.pack(coding, one) == struct.pack(coding, other)
+    except OverflowError:  # the largest number of a type, rounded up
+        return False
 
 
 def _parse_type(text: str) -> TensorType:
