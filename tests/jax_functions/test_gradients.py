@@ -110,6 +110,22 @@ def primitive(program: Program, graph: str, node: str) -> str:
     return str(program[graph][node].attrs["metadata.op_name"]).rpartition("/")[2]
 
 
+def test_the_gradient_of_a_matrix_product_is_not_that_of_its_operand() -> None:
+    """`tanh(x @ a) @ b` on one line: the gradient of b reads the tanh, whose derivative is expressed by its own result."""
+    import jax.numpy as jnp
+
+    def loss(p, x):
+        return ((jnp.tanh(x @ p[0]) - 1) ** 2).mean() + 0.5 * jnp.abs(jnp.tanh(x @ p[0]) @ p[1]).mean()
+
+    program = capture_object(jax.value_and_grad(loss), [jnp.ones((8, 8))] * 2, jnp.ones((4, 8)), stage="hlo")
+    products = [link for link in backward_links(program) if program[link.graph][link.node].op == "dot"]
+    assert len(products) == 4
+    for link in products:
+        gradient, (forward,) = program[link.graph][link.node], link.forward
+        assert program[forward[0]][forward[1]].op == "dot"
+        assert set(gradient.inputs) & set(program[forward[0]][forward[1]].inputs), "the product of the gradient and an operand"
+
+
 def test_several_operations_on_one_line_are_distinguished(layer_norm: Program) -> None:
     """`(x - mean) * rsqrt(variance) * gain + bias`: the rsqrt is carried back by its own product, not by whatever shares its scope,
     and the helpers that linearization puts beside it are not what is differentiated."""

@@ -18,8 +18,10 @@ from torch import nn
 from torch_models import ARCHITECTURES, Block
 
 import opscope
+from opscope.analysis.enrich import enrich
 from opscope.analysis.groupings import GroupTrees
 from opscope.errors import OpscopeError
+from opscope.ops import plain_name
 from opscope.program import DIRECTION_ATTR, Program
 from opscope.readers import read
 from opscope.readers.source import Source
@@ -121,6 +123,44 @@ def test_sums_of_gradients_are_in_the_module_whose_input_they_differentiate() ->
     assert [node.scope for node in sums] == [("3: Residual",), ("2: Residual",), ("1: Residual",)]
 
 
+class FansOut(nn.Module):
+    """Results that are used several times: of a tanh, of additions, and a weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(8, 8))
+        self.other = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = torch.tanh(x @ self.weight)
+        h = h + torch.sin(self.other(h)) * h
+        h = h + torch.exp(h @ self.weight)
+        return h + h.cos()
+
+
+@pytest.mark.parametrize("model", [FansOut(), nn.Sequential(*(Residual() for _ in range(4)))], ids=["fans out", "residual"])
+def test_a_sum_of_gradients_belongs_to_the_operation_whose_result_is_used_several_times(model: nn.Module) -> None:
+    """PyTorch's own graph says which that is: a function that several edges lead to. Nothing computes a parameter."""
+    x = torch.rand(2, 8)
+    functions, incoming = [model(x).grad_fn], Counter[Any]()
+    for function in functions:
+        for following, _ in function.next_functions:
+            if following is not None:
+                incoming[following] += 1
+                functions += [following] * (incoming[following] == 1)
+    several = [(function._sequence_nr(), function.name(), count - 1) for function, count in incoming.items() if count > 1]
+    of_parameters = sum(count for _, name, count in several if "AccumulateGrad" in name)
+    graph = opscope.capture(model, x, stage="joint").main
+    sums = [node for node in graph if node.attrs.get("is_gradient_acc")]
+    linked = sorted((graph.position[node.links[0].node] for node in sums if node.links), reverse=True)
+    names = ["".join(word.capitalize() for word in plain_name(graph.nodes[at].op).split("_")) + "Backward0" for at in linked]
+    expected = sorted((each for each in several if "AccumulateGrad" not in each[1]), reverse=True)
+    assert names == [name for _, name, count in expected for _ in range(count)]
+    assert len(sums) - len(linked) == of_parameters
+    enriched = enrich(opscope.capture(model, x, stage="joint")).main
+    assert [node.links for node in enriched if node.attrs.get("is_gradient_acc")] == [node.links for node in sums], "analysis adds none"
+
+
 def test_a_joint_graph_returns_its_results_and_every_gradient(joint: Program) -> None:
     """A gradient without a user would look superfluous."""
     gradients = [(node.id, 0) for node in joint.main if node.role == "gradient" and node.inputs]
@@ -137,7 +177,8 @@ def test_joint_graphs_of_real_models(name: str) -> None:
     graph = opscope.capture(model, *args, stage="joint", **kwargs).main
     backward = [node for node in graph if node.attrs.get(DIRECTION_ATTR) == "backward" and node.role == "op"]
     assert len(backward) > 50
-    assert [node.id for node in backward if not node.links] == []
+    of_parameters = [node for node in backward if not node.links]  # nothing computes a tied weight, which is used twice
+    assert len(of_parameters) == (name == "GPT-2") and all(node.attrs["is_gradient_acc"] for node in of_parameters)
     sums = [node.scope[-1] for node in backward if node.attrs.get("is_gradient_acc") and node.scope]
     assert Counter(sums) == {"GPT-2": {"act: NewGELUActivation": 4, "h.0: GPT2Block": 2, "h.1: GPT2Block": 2},
                              "ResNet": {"layers.0: ResNetBasicLayer": 2, "layers.1: ResNetBasicLayer": 1}}[name]  # fmt: skip

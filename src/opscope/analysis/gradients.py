@@ -39,6 +39,8 @@ MOST_LINKS = 8
 OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigmoid", "sqrt", "tanh"})
 """Operations whose derivative is expressed by their own result."""
 _SIGNS, _DIFFERENCES = frozenset({"neg", "negate"}), frozenset({"sub", "subtract"})
+_CONTRACTIONS = frozenset({"dot", "dot_general", "convolution", "conv_general_dilated"})
+"""Products that no derivative of an elementwise operation contains."""
 _SUMS = frozenset({"add", "add_any"})
 """Operations that add the gradients of several uses."""
 
@@ -217,7 +219,9 @@ def _origin(node: Node, numbers: dict[_Evidence, _Key]) -> _Origin:
         return numbers.setdefault(evidence, len(numbers))
 
     keys = tuple((kind, number((*evidence, primitive)), number(evidence)) for kind, evidence in places)
-    return _Origin(str(attrs.get(DIRECTION_ATTR, "")), keys, frozenset(key for *_, key in keys), primitive, node.details)
+    # A sum of gradients belongs to no function of PyTorch, so its scope and line say nothing; its reader links it where that is certain.
+    direction = "" if attrs.get("is_gradient_acc") else str(attrs.get(DIRECTION_ATTR, ""))
+    return _Origin(direction, keys, frozenset(key for *_, key in keys), primitive, node.details)
 
 
 class _Relatives(NamedTuple):
@@ -298,9 +302,8 @@ class _ForwardIndex:
         forward: Sequence[NodeKey] = relatives.nodes
         if len(forward) > 1:
             values = self._values_read(graph, node)
-            forward = (gradient and self._results_read(graph, node, origin, values)) or self._differentiated(
-                graph, node, origin, relatives, steps, values, gradient
-            )
+            by_result = gradient and plain_name(node.op) not in _CONTRACTIONS and self._results_read(graph, node, origin, values)
+            forward = by_result or self._differentiated(graph, node, origin, relatives, steps, values, gradient)
         links = tuple(dict.fromkeys(forward))[:MOST_LINKS]
         self._steps[graph.name, node.id] = _Step(origin.place, links, gradient)
         return links, relatives.evidence if links else "none"

@@ -2,8 +2,8 @@
 
 AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation to the operations of its
 backward function. Several forward nodes may share a number: the first of them created the autograd function, the others are its
-getitems or created none. A sum of gradients, for a value that was used twice, belongs to no function: it is linked like the operation
-that uses the sum, and placed in the module whose operations use the value.
+getitems or created none. A sum of gradients, for a value that was used twice, belongs to no function: it is linked to the operation that
+computes the value (`gradient_sums.py`), and placed in the module whose operations use the value.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, Link, Path
+from opscope.readers.torch.gradient_sums import gives_gradient, is_backward, is_sum, summed_values
 
 _CALLS = ("call_function", "call_method", "call_module")
-
-
-def is_backward(meta: Mapping[str, Any]) -> bool:
-    return meta.get("partitioner_tag") == "is_backward" or bool(meta.get("autograd_backward"))
 
 
 def directions(nodes: Iterable[Any]) -> dict[str, str]:
@@ -30,24 +27,20 @@ def directions(nodes: Iterable[Any]) -> dict[str, str]:
 
 def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
     """For each backward operation, a link to the forward operation whose autograd function it is part of."""
+    nodes = list(nodes)
     owner: dict[int, str] = {}
     forward_of: dict[str, str] = {}
-    sums: list[Any] = []
     for node in nodes:
         number = node.meta.get("seq_nr")
         if node.op not in _CALLS or number is None:
             continue
         if not is_backward(node.meta):
             owner.setdefault(number, node.name)
-        elif node.meta.get("is_gradient_acc"):
-            sums.append(node)
-        elif number in owner:
+        elif number in owner and not is_sum(node.meta):
             forward_of[node.name] = owner[number]
-    for node in reversed(sums):
-        near = (*node.users, *node.all_input_nodes)
-        forward = next((forward_of[other.name] for other in near if other.name in forward_of), None)
-        if forward is not None:
-            forward_of[node.name] = forward
+    for name, value in summed_values(nodes, forward_of).items():
+        if value.op in _CALLS:
+            forward_of[name] = value.name
     return {name: (Link(BACKWARD_OF, forward),) for name, forward in forward_of.items()}
 
 
@@ -59,11 +52,11 @@ def sum_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[
     """By value: the scope around its forward uses, None if it has only one. Cached, because a value may have many sums."""
     for node in nodes:
         by_name[node.name] = node
-        if not node.meta.get("is_gradient_acc") or scopes.get(node.name):
+        if not is_sum(node.meta) or scopes.get(node.name):
             continue
         for value in _candidates(node, by_name, links):
             if value.name not in around:
-                uses = [scopes[user.name] for user in value.users if _gives_gradient(user)]
+                uses = [scopes[user.name] for user in value.users if gives_gradient(user)]
                 around[value.name] = common_scope(uses) if len(uses) > 1 else None
             scope = around[value.name]
             if scope is not None:
@@ -83,17 +76,12 @@ def _candidates(total: Any, by_name: Mapping[str, Any], links: Mapping[str, tupl
     """
     shape = getattr(total.meta.get("val"), "shape", None)
     for summand in reversed(total.all_input_nodes):
-        if summand.meta.get("is_gradient_acc"):
+        if is_sum(summand.meta):
             continue
         for link in links.get(summand.name, ()):
             for value in by_name[link.node].all_input_nodes:
                 if getattr(value.meta.get("val"), "shape", None) == shape:
                     yield value
-
-
-def _gives_gradient(user: Any) -> bool:
-    """Whether this is a forward use; `detach` only saves a value for backward."""
-    return not is_backward(user.meta) and not str(user.target).startswith("aten.detach")
 
 
 def common_scope(scopes: Sequence[Path]) -> Path:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from opscope.program import Node, NodeKey, Program
-from opscope.readers.torch.direction import is_backward
 from opscope.readers.torch.export import ENTRY
+from opscope.readers.torch.gradient_sums import is_backward
 from opscope.recording.hooks.torch_compile.graphs import input_number, part_graph
 from opscope.recording.hooks.torch_compile.rewrites import Keys
 from opscope.recording.model import Origin

@@ -1,0 +1,74 @@
+"""Sums of gradients in a joint fx graph: of which forward value each of them is the gradient.
+
+A value that is used twice receives a gradient along each use. Each summand comes from the backward operation of a use, or passed an
+addition, which has none: the gradient of a sum is that of its operands. The value is what all summands can be the gradient of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+_MOST_VALUES = 64
+
+
+def is_backward(meta: Mapping[str, Any]) -> bool:
+    return meta.get("partitioner_tag") == "is_backward" or bool(meta.get("autograd_backward"))
+
+
+def is_sum(meta: Mapping[str, Any]) -> bool:
+    return bool(meta.get("is_gradient_acc"))
+
+
+def gives_gradient(user: Any) -> bool:
+    """Whether this is a forward use; `detach` only saves a value for backward."""
+    return not is_backward(user.meta) and not str(user.target).startswith("aten.detach")
+
+
+def summed_values(nodes: Sequence[Any], forward_of: Mapping[str, str]) -> dict[str, Any]:
+    """For each sum of gradients, the forward node whose value it is the gradient of, if there is only one possible. `forward_of` has the
+    forward operation of every other backward operation."""
+    by_name = {node.name: node for node in nodes}
+    results = [value for node in nodes if node.op == "output" for value in node.all_input_nodes if not is_backward(value.meta)]
+    values: dict[str, Any] = {}
+    gradient_of: dict[str, dict[Any, None]] = {}
+    """By backward node: the forward values that it can be the gradient of, or a part of it."""
+    for node in nodes:
+        if is_sum(node.meta):
+            summands = [gradient_of.get(name.name, {}) for name in node.all_input_nodes]
+            common = [value for value in summands[0] if all(value in others for others in summands[1:]) and _uses(value) > 1]
+            if len(common) == 1:
+                values[node.name] = common[0]
+                gradient_of[node.name] = {common[0]: None, **_passed(common[0].all_input_nodes if _adds(common[0]) else ())}
+        elif node.name in forward_of:
+            shape = _shape(node)
+            gradient_of[node.name] = _passed(value for value in by_name[forward_of[node.name]].all_input_nodes if _shape(value) == shape)
+        elif node.op == "placeholder" and "tangent" in node.name:
+            shape = _shape(node)
+            gradient_of[node.name] = _passed(value for value in results if _shape(value) == shape)
+    return values
+
+
+def _passed(values: Iterable[Any]) -> dict[Any, None]:
+    """These values, and what an addition that nothing else uses passes the same gradient to."""
+    reached = dict.fromkeys(values)
+    waiting = list(reached)
+    for value in waiting:  # grows while it is walked
+        if _adds(value) and _uses(value) < 2:
+            for operand in value.all_input_nodes:
+                if operand not in reached and len(waiting) < _MOST_VALUES and _shape(operand) == _shape(value):
+                    reached[operand] = None
+                    waiting.append(operand)
+    return reached
+
+
+def _adds(value: Any) -> bool:
+    return value.op == "call_function" and str(value.target).startswith("aten.add.")
+
+
+def _uses(value: Any) -> int:
+    return sum(map(gives_gradient, value.users))
+
+
+def _shape(node: Any) -> Any:
+    return getattr(node.meta.get("val"), "shape", None)
