@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from torch_models import ARCHITECTURES, Varied, varied
 from opscope.program import Graph, Program
 from opscope.readers import capture_object, read
 from opscope.readers.source import Source
+from opscope.render.draw.picture import draw
+from opscope.view_options import ViewOptions
 
 Edge = tuple[str, int, str]
 
@@ -84,6 +87,25 @@ def test_every_node_and_edge_of_the_exported_graph(name: str) -> None:
             (kind,) = main[node.name].outputs
             assert [str(size) for size in kind.shape] == [str(size) for size in value.shape]
             assert f"torch.{kind.dtype}" == str(value.dtype)
+
+
+class Constants(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        return {"sum": x + 1, "none": None, "two": 2}, "text", True, x * 0.5
+
+
+def test_results_that_nothing_computes_are_constants_in_their_place(tmp_path: Path) -> None:
+    """None, 2 and "text" are results like the others, from the live object and from the file."""
+    program = torch.export.export(Constants(), (torch.ones(2),))
+    results = program.graph.output_node().args[0]
+    torch.export.save(program, tmp_path / "saved.pt2")
+    for each in (capture_object(program), *read(Source(tmp_path / "saved.pt2"), format="torch")):
+        graph = each.main
+        shown = [graph[name].attrs.get("value", name) for name, _ in graph.outputs]
+        assert shown == [result.name if isinstance(result, torch.fx.Node) else "None" if result is None else result for result in results]
+        assert graph["output"].inputs == graph.outputs
+        text = re.sub("<[^>]+>", " ", draw(each, ViewOptions(), "svg").text)
+        assert all(re.search(rf"\b{value}\b", text) for value in ("None", "2", "text", "True")), text
 
 
 @pytest.mark.parametrize("name", [*ARCHITECTURES, "varied"])

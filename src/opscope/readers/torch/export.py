@@ -137,7 +137,7 @@ def signature_of(exported: Any) -> Signature:
             names = tuple(dict.fromkeys(placeholders[fx_name].name for fx_name in tied))
             placeholders[drawn] = placeholders[drawn]._replace(name=names[0], tied=names if len(names) > 1 else ())
             same.update((fx_name, drawn) for fx_name in tied if fx_name != drawn)
-    return Signature(placeholders, same, _output_attrs(exported))
+    return Signature(placeholders, same, _output_attrs(exported), shows_constants=True)
 
 
 def _identity(tensor: Any, name: str) -> Any:

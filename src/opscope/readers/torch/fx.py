@@ -1,7 +1,8 @@
 """One fx graph as nodes of the model. Exported programs, graph modules, joint graphs and compiler passes share this.
 
-Every fx node is a node here and every fx edge an edge, with three exceptions that express the same thing better: a `get_attr` of an
-inner graph becomes a call of that graph, tied parameters become one node, and the edge of a `getitem` refers to the output it takes.
+Every fx node is a node here and every fx edge an edge, with exceptions that express the same thing better: a `get_attr` of an inner
+graph becomes a call of that graph, tied parameters become one node, the edge of a `getitem` refers to the output it takes, and a result of
+an exported program that nothing computes (None, 2) is a constant.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from opscope.program import DIRECTION_ATTR, WHOLE, GraphBuilder, Path, Role, TensorType, ValueRef
 from opscope.readers.torch.direction import directions, forward_links, sum_scopes
 from opscope.readers.torch.names import Call, OwnerScopes, frames_of_text, op_name
-from opscope.readers.torch.values import DEEPEST, is_tensor, output_types, plain
+from opscope.readers.torch.values import DEEPEST, constant_attrs, is_constant, is_tensor, output_types, plain
 
 SPELLED_OUT = frozenset(
     (
@@ -63,6 +64,8 @@ class Signature(NamedTuple):
     placeholders: Mapping[str, Placeholder] = {}
     same: Mapping[str, str] = {}
     output_attrs: Mapping[str, Any] = {}
+    shows_constants: bool = False
+    """Whether results that nothing computes (None, 2) are shown. In a joint graph they are missing gradients."""
 
 
 class FxGraphReader:
@@ -77,9 +80,11 @@ class FxGraphReader:
         self.types: dict[str, tuple[TensorType, ...]] = {}
         self.is_tuple: set[str] = set()
         self.directions: dict[str, str] = {}
+        self.names: set[str] = set()
 
     def read(self, nodes: Iterable[Any]) -> None:
         nodes = list(nodes)
+        self.names = {node.name for node in nodes}
         scopes = {node.name: self.owners.note(module_calls(node.meta)) for node in nodes}
         links = forward_links(nodes)
         scopes |= sum_scopes(nodes, scopes, links)
@@ -109,10 +114,25 @@ class FxGraphReader:
 
     def _output(self, node: Any) -> None:
         operands = Operands(self)
-        operands.argument(node.args[0] if node.args else ())
+        results = node.args[0] if node.args else ()
+        if self.signature.shows_constants and isinstance(results, list | tuple):
+            for number, result in enumerate(results):
+                if is_constant(result):
+                    operands.inputs.append(self._constant_result(node, number, result))
+                else:
+                    operands.argument(result)
+        else:
+            operands.argument(results)
         self.builder.outputs = operands.inputs
         attrs = dict(self.signature.output_attrs) | self._attributes(node)
         self.builder.node(node.name, "output", operands.inputs, (), role="output", attrs=attrs)
+
+    def _constant_result(self, output: Any, number: int, value: Any) -> ValueRef:
+        name = f"{output.name}_{number}"
+        while name in self.names:
+            name += "_"
+        self.builder.node(name, "constant", (), output_types(value), role="constant", attrs=constant_attrs(value))
+        return name, 0
 
     def _operation(self, node: Any, scope: Path, links: Iterable[Any]) -> None:
         operands = Operands(self)

@@ -11,6 +11,7 @@ from opscope.program import Details, Frame, GraphBuilder, Node, Path, ProgramBui
 from opscope.readers.torch.fx import INPUT, Placeholder
 from opscope.readers.torch.names import OwnerScopes, about_modules, calls_of_text, frames_of_text, op_name
 from opscope.readers.torch.pt2_values import Argument, Json, device_text, symbol_type, tensor_type, variant
+from opscope.readers.torch.values import constant_attrs, is_constant, output_types
 
 _SHOWN_ELSEWHERE = frozenset(("nn_module_stack", "stack_trace"))
 _JSON_METADATA = frozenset(("custom", "from_node"))
@@ -87,7 +88,7 @@ def read_graphs(
         name, graph = waiting.popleft()
         is_entry = name == entry
         reader = _GraphReader(program.graph(name), graph, "" if is_entry else f"{name}.", same if is_entry else {})
-        reader.read(placeholders if is_entry else {}, output_attrs if is_entry else {})
+        reader.read(placeholders if is_entry else {}, output_attrs if is_entry else {}, is_entry)
         classes.update(reader.owners.classes)
         waiting.extend(reader.called)
     program.attrs.update(about_modules(classes))
@@ -112,16 +113,23 @@ class _GraphReader:
         self.devices: dict[str, str] = {}
         self.used_ids: set[str] = set()
 
-    def read(self, placeholders: Mapping[int, Placeholder], output_attrs: Mapping[str, Any]) -> None:
+    def read(self, placeholders: Mapping[int, Placeholder], output_attrs: Mapping[str, Any], is_entry: bool) -> None:
         self._read_types()
         scopes = [self._scope(node) for node in self.graph["nodes"]]
         for position, entry in enumerate(self.graph["inputs"]):
             self._placeholder(position, entry, placeholders.get(position, INPUT))
         for node, scope in zip(self.graph["nodes"], scopes, strict=True):
             self._node(node, scope)
-        outputs = [self._ref(name) for entry in self.graph["outputs"] for name in Argument(entry).names]
+        outputs = [ref for number, entry in enumerate(self.graph["outputs"]) for ref in self._results(number, Argument(entry), is_entry)]
         self.builder.outputs = outputs
         self.builder.node(self._unique("output"), "output", outputs, (), role="output", attrs=output_attrs)
+
+    def _results(self, number: int, result: Argument, shows_constants: bool) -> list[ValueRef]:
+        if result.names or result.graphs or not shows_constants or not is_constant(result.plain):
+            return [self._ref(name) for name in result.names]
+        name = self._unique(f"output_{number}")
+        self.builder.node(name, "constant", (), output_types(result.plain), role="constant", attrs=constant_attrs(result.plain))
+        return [(name, 0)]
 
     def _read_types(self) -> None:
         types = self.types

@@ -92,6 +92,15 @@ def output_types(value: Any) -> tuple[TensorType, ...]:
     return (tensor_type(value),)
 
 
+def is_constant(value: Any) -> bool:
+    """Whether a result of a program is not computed by it."""
+    return value is None or isinstance(value, bool | int | float | complex | str)
+
+
+def constant_attrs(value: Any) -> dict[str, Any]:
+    return {"value": "None" if value is None else plain(value)}
+
+
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as JSON. What has no JSON form becomes text, so that nothing is lost."""
     if value is None or isinstance(value, bool | str):
