@@ -2,7 +2,9 @@
 
     python benchmarks/inferred_halves.py [--keep]
 
-The truth are the names of the same program, which are not read. `--keep` appends the shares to benchmarks/results/inferred_halves.jsonl.
+The truth is the names of the same program, which are not read. Three sets of further steps are counted together: those that the inference
+was written with, those that it was mended with afterwards, and those that came last. `--keep` appends the figures to
+benchmarks/results/inferred_halves.jsonl.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from results import Figure, keep
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "jax_functions"))
 
+from many_steps import LAST, SECOND, SEEN
 from steps_and_functions import FUNCTIONS, STEPS, directions_compared, lowered
 
 from opscope.analysis.halves import with_halves
@@ -32,6 +35,19 @@ def main(words: list[str]) -> None:
         recall = both / max(1, sum(count for (a, _), count in pairs.items() if a == "backward"))
         print(f"{name:26} {total:10,} {100 * right / total:6.1f} % {100 * precision:8.1f} % {100 * recall:6.1f} %")
         figures.append(Figure("operations in the right half, without names", 100 * right / total, "%", name, total))
+    print(f"{'further steps':26} {'programs':>10} {'right':>8} {'undecided':>10} {'wrong':>8} {'operations wrong':>17}")
+    for name, steps in {"seen": SEEN, "second": SECOND, "last": LAST}.items():
+        outcomes: Counter[str] = Counter()
+        wrong_operations = 0
+        for step in steps.values():
+            pairs = Counter(directions_compared(step()))
+            wrong = sum(count for (a, b), count in pairs.items() if a != b) if any(b for _, b in pairs) else None
+            outcomes["undecided" if wrong is None else "wrong" if wrong else "right"] += 1
+            wrong_operations += wrong or 0
+        counts = [outcomes[kind] for kind in ("right", "undecided", "wrong")]
+        print(f"{name:26} {len(steps):10,} {counts[0]:8,} {counts[1]:10,} {counts[2]:8,} {wrong_operations:17,}")
+        figures.append(Figure("steps with undecided halves", counts[1], "", f"further steps, {name}", len(steps)))
+        figures.append(Figure("operations in the wrong half", wrong_operations, "", f"further steps, {name}", len(steps), at_most=0))
     mistaken = []
     for name, (function, arguments) in FUNCTIONS.items():
         program = parse_hlo(lowered(function, *arguments).plain)[0]

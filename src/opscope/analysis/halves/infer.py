@@ -1,17 +1,16 @@
-"""The half of each node, from the seed: gradients are the backward half, what is not linear in them is the update, the rest is forward."""
+"""The half of each node: gradients are the backward half, what is not linear in them is the update, the rest is forward."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from opscope.analysis.halves.dependence import PASSING, PRODUCTS, QUOTIENTS
 from opscope.analysis.halves.links import forward_operations
-from opscope.analysis.halves.propagate import Propagation, TooIntricateError, Values, Visit
-from opscope.analysis.halves.seed import MOST_CANDIDATES, Seed, candidates, find_seed
-from opscope.ops import plain_name
+from opscope.analysis.halves.marks import Marks, of_called
+from opscope.analysis.halves.propagate import Propagation, TooIntricateError, Use, Visit
+from opscope.analysis.halves.seed import find_seeds
 from opscope.program import (
     BACKWARD,
     BACKWARD_OF,
@@ -26,7 +25,6 @@ from opscope.program import (
     Node,
     Path,
     Program,
-    dtype_kind,
 )  # fmt: skip
 
 _FROM = "from structure: which values are linear in the gradient of the loss"
@@ -34,8 +32,6 @@ NOTE = (
     "Forward and backward are inferred from structure, because the operations have no names. JAX writes the names with "
     'lowered.as_text("hlo", debug_info=True); opscope.capture keeps them.'
 )
-_SHAPING = PASSING - {"gather", "dynamic_slice", "get_tuple_element", "negate", "neg"}
-"""Operations that backpropagation applies to a saved value before it multiplies a gradient with it."""
 
 
 class Halves(NamedTuple):
@@ -59,17 +55,14 @@ def with_halves(program: Program) -> Program:
 
 def inferred_halves(program: Program) -> Halves | None:
     """The halves of a training step; None if the program is not one, or if that cannot be decided."""
-    bits = candidates(program)
-    if not bits or len(bits) > MOST_CANDIDATES:
-        return None
     try:
-        seed = find_seed(program, Propagation(program, bits), bits)
-        if seed is None:
+        seeds = find_seeds(program)
+        if seeds is None:
             return None
-        visits = Propagation(program, {seed.use: 1}).visits
+        visits = Propagation(program, dict.fromkeys(seeds.uses, 1)).visits
     except TooIntricateError:
         return None
-    whole_steps = _graphs_with(program, seed)
+    whole_steps = _graphs_with(program, seeds.uses)
     by_graph: dict[str, list[Visit]] = {}
     for name, visit in visits:
         by_graph.setdefault(name, []).append(visit)
@@ -77,10 +70,14 @@ def inferred_halves(program: Program) -> Halves | None:
     for name, several in by_graph.items():
         graph = program[name]
         if name in whole_steps:
-            halves.directions[name] = _Marks(graph, several[-1], whole_steps).of_nodes()
-            halves.forward[name] = forward_operations(graph, several[-1])
-        elif all(any(value.any for values in visit.arguments for value in values) for visit in several):
-            halves.directions[name] = {node.id: _joined(visit.values[node.id] for visit in several) for node in graph if node.role == "op"}
+            visit = next((each for each in several if not each.given), several[-1])  # a loop over steps gives what the last one updated
+            marks = Marks(graph, visit, whole_steps, seeds.losses.get(name, ()))
+            halves.directions[name] = marks.of_nodes()
+            if not seeds.losses and marks.is_ambiguous():
+                return None
+            halves.forward[name] = forward_operations(graph, visit)
+        elif all(visit.given for visit in several):
+            halves.directions[name] = of_called(graph, several)
     return halves if _coherent(program, halves.directions) else None
 
 
@@ -96,71 +93,6 @@ def _coherent(program: Program, directions: Mapping[str, Mapping[str, str]]) -> 
             if mark == FORWARD and any(BACKWARD in directions.get(called, {}).values() for called in node.calls):
                 return False
     return True
-
-
-def _joined(ways: Iterable[Values]) -> str:
-    """The direction of a node of a graph that the backward half calls."""
-    marks = {_mark(values) or BACKWARD for values in ways}
-    return marks.pop() if len(marks) == 1 else BACKWARD
-
-
-def _mark(values: Values) -> str:
-    if any(value.linear or value.after for value in values):
-        return BACKWARD
-    return UPDATE if any(value.other for value in values) else ""
-
-
-class _Marks:
-    """The directions in the graph in which backpropagation starts."""
-
-    def __init__(self, graph: Graph, visit: Visit, whole_steps: Container[str]) -> None:
-        self.graph = graph
-        self.visit = visit
-        self.whole_steps = whole_steps
-        self.results = {name for name, _ in graph.outputs if plain_name(graph[name].op) == "tuple"}
-        self.marks: dict[str, str] = {}
-
-    def of_nodes(self) -> dict[str, str]:
-        for node in self.graph:
-            contains_both = node.id in self.results or any(name in self.whole_steps for name in node.calls)
-            self.marks[node.id] = "" if contains_both or node.role != "op" else _mark(self.visit.values[node.id])
-        for node in reversed(self.graph.nodes):
-            if node.role == "op" and node.id not in self.results:
-                self._from_users(node)
-        return {name: mark for name, mark in self.marks.items() if mark}
-
-    def _from_users(self, node: Node) -> None:
-        users = [name for name in self.graph.users.get(node.id, ()) if name not in self.results]
-        users_marks = {self.marks[name] for name in users}
-        mark = self.marks[node.id]
-        if mark == BACKWARD:
-            if users_marks == {UPDATE} and self._scales(node):
-                self.marks[node.id] = UPDATE
-        elif not mark:
-            self.marks[node.id] = self._independent(node, users_marks)
-
-    def _independent(self, node: Node, users_marks: set[str]) -> str:
-        """A value that does not depend on gradients: a forward value, unless only the other halves use it."""
-        if users_marks == {UPDATE}:
-            return UPDATE
-        if users_marks == {BACKWARD} and plain_name(node.op) in _SHAPING:
-            return BACKWARD
-        if users_marks & {FORWARD, BACKWARD}:
-            return FORWARD
-        is_result = not users_marks and any(dtype_kind(output.dtype) == "float" for output in node.outputs)
-        return FORWARD if is_result else ""
-
-    def _scales(self, node: Node) -> bool:
-        """Whether it only multiplies a gradient by a number, as an optimizer does with its learning rate."""
-        if plain_name(node.op) not in PRODUCTS | QUOTIENTS:
-            return False
-        return any(not self.visit.of(name).any and self._is_number(name) for name, _ in node.inputs)
-
-    def _is_number(self, name: str) -> bool:
-        node = self.graph[name]
-        while node.inputs and plain_name(node.op) in _SHAPING:
-            node = self.graph[node.inputs[0][0]]
-        return not node.outputs or node.outputs[0].shape == ()
 
 
 class _InferredDetails(Details):
@@ -196,9 +128,10 @@ def _marked(graph: Graph, directions: Mapping[str, str], forward: Mapping[str, s
     return replace(graph, nodes=tuple(map(marked, graph)))
 
 
-def _graphs_with(program: Program, seed: Seed) -> set[str]:
-    """The graph in which backpropagation starts, and those that call it."""
-    names, waiting = {seed.use[0]}, [seed.use[0]]
+def _graphs_with(program: Program, seeds: Iterable[Use]) -> set[str]:
+    """The graphs in which backpropagation starts, and those that call them."""
+    waiting = [graph for graph, _, _ in seeds]
+    names = set(waiting)
     while waiting:
         for caller, _ in program.callers.get(waiting.pop(), ()):
             if caller not in names:

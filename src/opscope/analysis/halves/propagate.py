@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from functools import reduce as fold
 from operator import or_
+from types import MappingProxyType
 from typing import TypeAlias
 
 from opscope.analysis.halves.dependence import INDEPENDENT, WITH_REDUCER, Dependence, nonlinear, result, total, unknown
 from opscope.ops import plain_name
-from opscope.program import WHOLE, Graph, Node, Program, ValueRef
+from opscope.program import WHOLE, Node, Program, ValueRef
 
 Values: TypeAlias = tuple[Dependence, ...]
 """The outputs of a node, or the elements of a tuple."""
@@ -18,7 +20,7 @@ Request: TypeAlias = tuple[str, Arguments]
 Use: TypeAlias = tuple[str, str, str]
 """A graph, a constant in it, and one of its users: a constant is shared by everything that needs its value."""
 
-_CALLS = frozenset(
+CALLS = frozenset(
     ("call", "fusion", "composite", "async_start", "custom_vjp_call", "custom_jvp_call", "pjit", "jit", "closed_call", "remat")
 )
 _MOST_ROUNDS = 12
@@ -34,15 +36,30 @@ class TooIntricateError(Exception):
 class Visit:
     """One way in which a graph is called: how its arguments depend on the candidates, and therefore its nodes."""
 
-    def __init__(self, arguments: Arguments) -> None:
+    def __init__(self, arguments: Arguments, started: Mapping[tuple[str, str], int] = MappingProxyType({})) -> None:
         self.arguments = arguments
+        self.started = started
+        """The candidates that start on an edge, by its ends."""
         self.values: dict[str, Values] = {}
         self.results: Values = ()
+
+    @property
+    def given(self) -> int:
+        """The candidates that its arguments depend on."""
+        return fold(or_, (value.any for values in self.arguments for value in values), 0)
 
     def of(self, node: str) -> Dependence:
         """All outputs of a node together."""
         values = self.values.get(node, ())
         return values[0] if len(values) == 1 else merged(values)
+
+    def read(self, node: Node, ref: ValueRef) -> Dependence:
+        """What a node reads: a value, or a candidate that starts there."""
+        started = self.started.get((ref[0], node.id))
+        if started is not None:
+            return Dependence(linear=started)
+        values = self.values.get(ref[0], ())
+        return values[ref[1]] if 0 <= ref[1] < len(values) else self.of(ref[0])
 
     def linear(self, node: str) -> int:
         """The candidates in which any output of a node is linear."""
@@ -62,7 +79,9 @@ class Propagation:
 
     def __init__(self, program: Program, bits: Mapping[Use, int]) -> None:
         self._program = program
-        self._bits = bits
+        self._started: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+        for (graph, source, user), bit in bits.items():
+            self._started[graph][source, user] = bit
         self._plain = {op: plain_name(op) for op in {node.op for graph in program for node in graph}}
         self._settled: dict[Request, Visit] = {}
         self._visited = 0
@@ -102,7 +121,7 @@ class Propagation:
         self._visited += len(graph)
         if self._visited > self._limit:
             raise TooIntricateError
-        visit = Visit(arguments)
+        visit = Visit(arguments, self._started[name])
         values = visit.values
         for order, node in enumerate(graph.parameters):
             number = node.attrs.get("parameter_number", order)
@@ -116,15 +135,15 @@ class Propagation:
             if node.role == "constant":
                 values[node.id] = (Dependence(zero=is_zero(node)),) * count
                 continue
-            operands = [self._operand(graph, node, ref, values) for ref in node.inputs]
+            operands = [self._operand(visit, node, ref) for ref in node.inputs]
             outputs = yield from self._outputs(node, operands)
             values[node.id] = outputs if len(outputs) == count else (merged(outputs),) * count
         visit.results = tuple(value for ref in graph.outputs for value in _read(values, ref))
         return visit
 
-    def _operand(self, graph: Graph, node: Node, ref: ValueRef, values: Mapping[str, Values]) -> Values:
-        bit = self._bits.get((graph.name, ref[0], node.id))
-        return (Dependence(linear=bit),) if bit is not None else _read(values, ref)
+    def _operand(self, visit: Visit, node: Node, ref: ValueRef) -> Values:
+        bit = visit.started.get((ref[0], node.id))
+        return (Dependence(linear=bit),) if bit is not None else _read(visit.values, ref)
 
     def _outputs(self, node: Node, operands: list[Values]) -> Generator[Request, Visit, Values]:
         op = self._plain[node.op]
@@ -140,7 +159,7 @@ class Propagation:
             return (yield from self._loop(node, operands))
         if op in ("conditional", "cond", "case", "if") and node.calls:
             return (yield from self._branches(node, operands))
-        if op in _CALLS and node.calls:
+        if op in CALLS and node.calls:
             visit = yield node.calls[0], tuple(operands)
             return visit.results
         if op == "custom_call":

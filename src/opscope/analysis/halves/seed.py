@@ -1,4 +1,4 @@
-"""Which constant backpropagation started with.
+"""Which constants backpropagation started with: those that follow from a loss (`loss.py`), or the one with the most evidence.
 
 Any constant may be it: the gradient of a mean starts with 1/n. The right one is told by what its products read. A gradient is multiplied
 with values of the forward half, and with the right ones: the derivative of a matrix product is another product with one of its operands,
@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from functools import reduce as fold
-from operator import and_
+from operator import and_, or_
 from typing import NamedTuple
 
 from opscope.analysis.derivatives import REDUCING
 from opscope.analysis.gradients import OWN_RESULT
-from opscope.analysis.halves.dependence import PASSING, PRODUCTS, QUOTIENTS, SUMS_OF_ALL, Dependence
+from opscope.analysis.halves.dependence import PASSING, PRODUCTS, QUOTIENTS, SUMS_OF_ALL
+from opscope.analysis.halves.loss import losses, returned_numbers
 from opscope.analysis.halves.propagate import Propagation, Use, Visit, is_zero
 from opscope.ops import plain_name
 from opscope.program import Graph, Node, Program, TensorType, ValueRef, dtype_kind
@@ -25,9 +27,8 @@ from opscope.program import Graph, Node, Program, TensorType, ValueRef, dtype_ki
 MOST_CANDIDATES = 20_000
 _LEAST_SHARE = 0.3
 """Of the products of gradients, at least this share must be the derivative of an operation."""
-_BY_CHANCE = 0.25
-"""Constants of the forward half, such as those of GELU, have up to 0.21 of the seed's evidence without being one (a transformer); a second
-seed has more."""
+_BY_CHANCE = 1
+"""So many products with a constant of the forward half, such as those of GELU, can look like derivatives."""
 _ALMOST = 1
 """A helper of the forward half (the 2 of 2x, the derivative of x²) has the evidence of the seed and its own; the seed comes later."""
 _MATRIX = frozenset(("dot", "dot_general"))
@@ -36,14 +37,6 @@ _LOGARITHMS = frozenset(("log", "log_plus_one", "log1p"))
 _RUNNING = frozenset(("while", "call", "conditional"))
 _SELECT = frozenset(("select", "select_n"))
 _NUMBERS = re.compile(r"\d+")
-
-
-class Seed(NamedTuple):
-    use: Use
-    bit: int
-    explained: int
-    """Products that are the derivative of an operation of the forward half."""
-    unexplained: int
 
 
 def candidates(program: Program) -> dict[Use, int]:
@@ -71,36 +64,96 @@ def _keeps_linear(user: Node, constant: str) -> bool:
     return op not in SUMS_OF_ALL | _MAXIMA and op != "compare" and not (op in QUOTIENTS and user.inputs[0][0] != constant)
 
 
-def find_seed(program: Program, propagation: Propagation, bits: Mapping[Use, int]) -> Seed | None:
-    """The candidate with the most evidence, if that is enough; None if another one explains what it does not, as in a loss of several terms
-    or with two losses: then there are several seeds, and each has only a part of the backward half."""
-    eligible = _gradients_returned(program, propagation.entry)
-    explained: Counter[int] = Counter()
-    unexplained: Counter[int] = Counter()
-    together: list[int] = []
-    added: Counter[int] = Counter()
-    sizes: Counter[int] = Counter()
-    for name, visit in propagation.visits:
-        graph = program[name]
-        for node in graph:
-            sizes.update(_bits(visit.of(node.id).linear & eligible))
-        for because, rest in products(graph, visit, is_called=name != program.entry):
-            explained.update(_bits(because & eligible))
-            together.append(because & eligible)
-            unexplained.update(_bits(rest & eligible))
-        for mask in sums(graph, visit):
-            added.update(_bits(mask & eligible))
-    sure = [bit for bit, count in explained.items() if count >= _LEAST_SHARE * (count + unexplained[bit])]
-    most = max((explained[bit] + added[bit] for bit in sure), default=0)
-    near = [bit for bit in sure if explained[bit] + added[bit] >= most - _ALMOST]
-    if not near:
+class Seeds(NamedTuple):
+    uses: frozenset[Use]
+    """The edges on which backpropagation starts."""
+    losses: dict[str, list[str]]
+    """By graph, the losses that they follow from, so that none is missing; empty if that is not known."""
+
+
+def find_seeds(program: Program) -> Seeds | None:
+    """Where backpropagation starts; None if the program is not a training step, or if that cannot be decided.
+
+    A loss that is returned says where its backward half starts, however many terms it has. Without one, it is the constant with the most
+    evidence. In both cases, no other constant may have evidence in what is left: that would be another loss, or a gradient that the loss
+    is computed from.
+    """
+    returned = losses(program)
+    every = candidates(program)
+    bits = {use: bit for use, bit in every.items() if not any(use in loss.starts for loss in returned)}
+    first = 1 << len(every)
+    followed = {**bits, **{use: first << i for i, loss in enumerate(returned) for use in loss.starts}}
+    if not followed or len(bits) > MOST_CANDIDATES:
         return None
-    best = min(near, key=lambda bit: (sizes[bit], -explained[bit]))
-    others = Counter(bit for mask in together if not mask & best for bit in _bits(mask))
-    if any(others[bit] > max(_ALMOST, _BY_CHANCE * explained[best]) for bit in sure):
+    evidence = _Evidence(program, Propagation(program, followed))
+    started = {first << i: loss for i, loss in enumerate(returned) if evidence.eligible & first << i}
+    sure = [bit for bit in started if evidence.is_sure(bit)]
+    seeds = [bit for bit, loss in started.items() if bit in sure or not evidence.depends(loss.graph, loss.node, sure)]
+    if seeds != sure or evidence.is_joined(sure):
         return None
-    use = next(use for use, bit in bits.items() if bit == best)
-    return Seed(use, best, explained[best], unexplained[best])
+    seeds = seeds or evidence.best(bits.values())
+    if not sure and any(not evidence.depends(*number, seeds) for number in returned_numbers(program)):
+        return None  # one of them may be the loss, and its backward half starts in a way that is not known
+    if not seeds or evidence.is_elsewhere(fold(or_, seeds)):
+        return None
+    of_graph: dict[str, list[str]] = defaultdict(list)
+    for bit in sure:
+        of_graph[started[bit].graph].append(started[bit].node)
+    return Seeds(frozenset(use for use, bit in followed.items() if bit in seeds), of_graph)
+
+
+class _Evidence:
+    """What speaks for the candidates that a result with the type of an argument depends on."""
+
+    def __init__(self, program: Program, propagation: Propagation) -> None:
+        self.program = program
+        self.visits = propagation.visits
+        self.eligible = _gradients_returned(program, propagation.entry)
+        self.explained: Counter[int] = Counter()
+        self.unexplained: Counter[int] = Counter()
+        self.added: Counter[int] = Counter()
+        self.sizes: Counter[int] = Counter()
+        for name, visit in self.visits:
+            graph = program[name]
+            for node in graph:
+                self.sizes.update(_bits(visit.of(node.id).linear & self.eligible))
+            for _, because, rest in products(graph, visit, is_called=name != program.entry):
+                self.explained.update(_bits(because & self.eligible))
+                self.unexplained.update(_bits(rest & self.eligible))
+            for mask in sums(graph, visit):
+                self.added.update(_bits(mask & self.eligible))
+
+    def best(self, bits: Iterable[int]) -> list[int]:
+        """The candidate with the most evidence, if that is enough."""
+        sure = [bit for bit in bits if self.is_sure(bit)]
+        most = max((self.explained[bit] + self.added[bit] for bit in sure), default=0)
+        near = [bit for bit in sure if self.explained[bit] + self.added[bit] >= most - _ALMOST]
+        return sorted(near, key=lambda bit: (self.sizes[bit], -self.explained[bit]))[:1]
+
+    def is_sure(self, bit: int) -> bool:
+        return bool(self.explained[bit]) and self.explained[bit] >= _LEAST_SHARE * (self.explained[bit] + self.unexplained[bit])
+
+    def depends(self, graph: str, node: str, bits: Iterable[int]) -> bool:
+        """Whether a node is computed from gradients: their norm, for example."""
+        mask = fold(or_, bits, 0)
+        return any(visit.of(node).any & mask for name, visit in self.visits if name == graph)
+
+    def is_joined(self, seeds: Collection[int]) -> bool:
+        """Whether a value depends on several losses: their gradients are added outside of backpropagation, or one is computed from the
+        gradients of another."""
+        mask = fold(or_, seeds, 0)
+        depends = (value.any & mask for _, visit in self.visits for values in visit.values.values() for value in values)
+        return len(seeds) > 1 and any(bits & (bits - 1) for bits in depends)
+
+    def is_elsewhere(self, seeds: int) -> bool:
+        """Whether a candidate has evidence in what does not depend on the seeds."""
+        explained: Counter[int] = Counter()
+        for name, visit in self.visits:
+            for node, because, _ in products(self.program[name], visit, is_called=name != self.program.entry, independent_of=seeds):
+                # One product can look like a derivative by chance; the transpose of a matrix product does not.
+                weight = 1 + _BY_CHANCE if plain_name(node.op) in _MATRIX else 0 if node.calls else 1
+                explained.update(dict.fromkeys(_bits(because & ~seeds), weight))
+        return any(count > _BY_CHANCE for count in explained.values())
 
 
 def _gradients_returned(program: Program, entry: Visit) -> int:
@@ -126,43 +179,45 @@ def _bits(mask: int) -> Iterator[int]:
         mask ^= lowest
 
 
-def products(graph: Graph, visit: Visit, is_called: bool) -> Iterator[tuple[int, int]]:
-    """For each product of a gradient and a value: the candidates for which it is the derivative of an operation, and those for which not.
+def products(graph: Graph, visit: Visit, *, is_called: bool, independent_of: int = 0) -> Iterator[tuple[Node, int, int]]:
+    """Each product of a gradient and a value, the candidates for which it is the derivative of an operation, and those for which not.
 
     A value that a called graph was given says nothing: the operation that read it is elsewhere. A loop that continues a gradient and reads
     what another loop saved is the derivative of that loop; likewise calls and branches.
+
+    With `independent_of`, only those that do not depend on these candidates, of earlier operations that do not either.
     """
     uses = Uses(graph)
+    position = graph.position
+
+    def counts(partner: str, node: Node) -> bool:
+        return not independent_of or (position[partner] < position[node.id] and not visit.dependent(partner) & independent_of)
+
     for node in graph:
         linear = visit.linear(node.id)
-        if not linear:
+        if not linear or visit.dependent(node.id) & independent_of:
             continue
         if node.calls and plain_name(node.op) in _RUNNING:
             because = 0
-            for other in uses.same_kind_before(node):
+            for other in filter(partial(counts, node=node), uses.same_kind_before(node)):
                 because |= linear & ~visit.dependent(other)
-            yield because, 0
+            yield node, because, 0
         for gradient, value in factors(node):
             if not uses.varies[value[0]] or not (uses.varies[gradient[0]] or plain_name(node.op) in _MATRIX):
                 continue  # a value times a number: every forward half has those
-            mask = _read(visit, gradient).linear & ~_read(visit, value).any
+            mask = visit.read(node, gradient).linear & ~visit.read(node, value).any
             if mask:
                 because = 0
-                for partner in uses.differentiated(node, value):
+                for partner in filter(partial(counts, node=node), uses.differentiated(node, value)):
                     because |= mask & ~visit.of(partner).any
-                yield because, 0 if is_called and uses.given[value[0]] else mask & ~because
+                yield node, because, 0 if is_called and uses.given[value[0]] else mask & ~because
 
 
 def sums(graph: Graph, visit: Visit) -> Iterator[int]:
     """For each sum, the candidates for which it is one of gradients: of a value that was used several times."""
     for node in graph:
         if plain_name(node.op) in SUMS_OF_ALL and visit.of(node.id).linear:
-            yield fold(and_, (_read(visit, ref).linear for ref in node.inputs))
-
-
-def _read(visit: Visit, ref: ValueRef) -> Dependence:
-    values = visit.values.get(ref[0], ())
-    return values[ref[1]] if 0 <= ref[1] < len(values) else visit.of(ref[0])
+            yield fold(and_, (visit.read(node, ref).linear for ref in node.inputs))
 
 
 def factors(node: Node) -> Iterator[tuple[ValueRef, ValueRef]]:
