@@ -19,8 +19,10 @@ from opscope.ops import facts_of
 from opscope.program import Graph, Node, Path, Program
 
 STRUCTURE = "structure"
+_SEEN_WHOLE = 32
+"""A graph with fewer nodes is seen whole: closed blocks would hide operations for nothing."""
 _FEWEST_NODES = 8
-"""A smaller graph is seen whole."""
+"""A smaller block is not searched for blocks."""
 _MOST_COUNTS = 4
 """How many counts are tried before the best one is taken."""
 _ENOUGH = 0.5
@@ -59,7 +61,7 @@ def _is_fusion(node: Node) -> bool:
 
 def structure_of(graph: Graph, kinds: Kinds, program: Program) -> dict[str, Path]:
     """The path of each node that is in a repeated block."""
-    if len(graph) < _FEWEST_NODES:
+    if len(graph) < _SEEN_WHOLE:
         return {}
     search = _Search(Wiring(graph, kinds), program)
     search.run()
