@@ -17,7 +17,7 @@ from opscope.view_options import ROWS, Row, ViewOptions
 IN_THE_ADDRESS = [row for row in ROWS if row.url]
 NAMES: dict[str, Any] = {
     "graph": "fused", "group_by": "phase", "colour_by": "dtype", "around": ("dot.1",), "stop_at": ("relu.1",), "paths": ("x", "sum"),
-    "label": ("flops",),
+    "label": ("flops",), "size_by": "flops",
 }  # fmt: skip
 """For options that name something in the program. A new one of that kind fails here until it has a name."""
 TIMES = ("lastViewMs", "lastLayoutMs", "lastTotalMs")
