@@ -47,13 +47,17 @@ def port() -> Iterator[int]:
     uploads.close()
 
 
-def get(port: int, path: str, host: str = "127.0.0.1", *, method: str = "GET", origin: str = "") -> http.client.HTTPResponse:
+def get(
+    port: int, path: str, host: str = "127.0.0.1", *, method: str = "GET", origin: str = "", body: bytes = b""
+) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.putrequest(method, path, skip_host=True)
     connection.putheader("Host", host)
     if origin:
         connection.putheader("Origin", origin)
-    connection.endheaders()
+    if body:
+        connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body)
     return connection.getresponse()
 
 
@@ -87,6 +91,20 @@ def test_a_page_of_another_server_is_refused(port: int, origin: str) -> None:
         assert refused.status == 403 and b"its own pages" in refused.read()
         answered = get(port, f"/{TOKEN}/{path}", method=method, origin="http://127.0.0.1")
         assert answered.status != 403 and answered.read()
+
+
+@pytest.mark.parametrize("body", [b"[]", b"5", b"[1]", b'"x"', b"{", b"\xff", b"null"])
+def test_settings_that_are_not_an_object_are_refused(port: int, body: bytes) -> None:
+    refused = get(port, f"/{TOKEN}/page.html", method="POST", body=body)
+    assert (refused.status, refused.read()) == (400, b"the settings of the page must be a JSON object")
+
+
+def test_settings_are_data_and_not_part_of_the_page(port: int) -> None:
+    """Whatever a page sends to be saved with it, it ends up in one JSON block."""
+    body = b'{"theme": "</script><script>alert(1)</script>", "sources": [], "initial": {"open": ["<!--"]}}'
+    saved = get(port, f"/{TOKEN}/page.html", method="POST", body=body).read().decode()
+    assert "alert(1)" in saved and "<script>alert" not in saved and "<!--" not in saved.partition("<body")[2]
+    assert '"sources": []' not in saved, "a page cannot name the programs"
 
 
 def test_a_number_of_5000_digits_is_not_found(port: int) -> None:

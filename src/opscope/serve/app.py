@@ -152,9 +152,11 @@ class _Handlers:
         if received is None:
             return refusal(413, "the style rules and node data of this page are too large to save with it")
         try:
-            sent = dict(json.loads(received))
+            sent = json.loads(received)
         except ValueError:
-            return refusal(400, "the settings of the page must be JSON")
+            sent = None
+        if not isinstance(sent, dict):
+            return refusal(400, "the settings of the page must be a JSON object")
         config = {name: sent[name] for name in _SEEN if name in sent}
         sources = [await run_in_threadpool(one.source) for one in self.content(request).served]
         return StreamingResponse(
