@@ -4,9 +4,8 @@ Frameworks record where an operation came from (JAX wraps its scope in `transpos
 which forward operation a backward one belongs to. That follows from evidence, in this order: the same scope without the wrappers and
 the same source location ("place"), the same scope alone ("scope"), the same line alone ("source"), the same operands. Of several forward
 nodes that share this evidence, data flow decides: gradients flow against the data, a sum undoes a broadcast, and a product reads what its
-operation read. Helpers that
-linearization adds to the forward half for use in the backward half (the -1/2 · y/x of an rsqrt) have the location of their operation
-too, but they are not what was differentiated; nor are the insides of reducers.
+operation read. Helpers that linearization adds to the forward half for use in the backward half (the -1/2 · y/x of an rsqrt) have the
+location of their operation too, but they are not what was differentiated; nor are the insides of reducers.
 """
 
 from __future__ import annotations
