@@ -6,7 +6,10 @@ import hmac
 import http.client
 import json
 import os
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +108,34 @@ def test_settings_are_data_and_not_part_of_the_page(port: int) -> None:
     saved = get(port, f"/{TOKEN}/page.html", method="POST", body=body).read().decode()
     assert "alert(1)" in saved and "<script>alert" not in saved and "<!--" not in saved.partition("<body")[2]
     assert '"sources": []' not in saved, "a page cannot name the programs"
+
+
+def test_a_signal_that_arrives_in_a_finalizer_ends_the_server() -> None:
+    """Right after the server printed its address. Python ignores what a finalizer raises."""
+    script = """
+import os, signal, uvicorn
+from opscope.serve.start import serve
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        sum(range(1000))  # the handler runs before this ends
+
+run = uvicorn.Server.run
+
+def run_later(server, sockets):
+    Finalized()
+    run(server, sockets)
+
+async def main_loop(server):
+    print("still serving", flush=True)
+    os._exit(1)
+
+uvicorn.Server.run, uvicorn.Server.main_loop = run_later, main_loop
+serve([], browser=False)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "still serving" not in done.stdout and done.returncode == 128 + signal.SIGTERM, done.stderr
 
 
 def test_a_number_of_5000_digits_is_not_found(port: int) -> None:

@@ -65,7 +65,7 @@ def serve(
     if browser:
         webbrowser.open(f"{base}/start/{code}")  # other users can read the arguments of processes, so they do not contain the secret
     try:
-        with terminated_as_exit(), announced(port, token) if accept else nullcontext():
+        with terminated_like_interrupted(server), announced(port, token) if accept else nullcontext():
             server.run(sockets=[listener])
     except KeyboardInterrupt:
         pass
@@ -75,16 +75,27 @@ def serve(
 
 
 @contextmanager
-def terminated_as_exit() -> Iterator[None]:
-    """Let `kill` end this process like Ctrl+C does: with what it has to clean up."""
+def terminated_like_interrupted(server: Any) -> Iterator[None]:
+    """Let `kill` end this process like Ctrl+C does: with what it has to clean up.
+
+    The handler raises nothing: an exception is lost if the signal arrives while Python runs a finalizer, and the server would go on.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signals: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        signals.append(number)
+        server.should_exit = True
+
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+    if signals:
+        sys.exit(128 + signals[0])
 
 
 def server_settings(app: Any) -> Any:
