@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.cost_command import cost, refused
 
 import opscope
 from opscope.analysis.costs import PERS, costs_of
@@ -18,16 +17,6 @@ from opscope.loading import load_timed
 HERE = Path(__file__).resolve().parent
 SAMPLE = HERE / "samples" / "xplane" / "loop.xplane.pb"
 H200 = HERE.parents[1] / "shared" / "data" / "profiles" / "h200_jax_train_step.tar.gz"
-
-
-def cost(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    assert main(["cost", *map(str, arguments), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    assert main(["cost", *map(str, arguments)]) == 2
-    return capsys.readouterr().err.strip()
 
 
 @pytest.mark.parametrize("per", PERS)

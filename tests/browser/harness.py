@@ -77,6 +77,13 @@ class Viewer:
         """A row of the outline."""
         return self.page.get_by_role("treeitem", name=re.compile(f"^{re.escape(name)}\\b")).first
 
+    def place(self, name: str) -> tuple[float, float]:
+        """Bring a box to the middle of the canvas; where that is on the page."""
+        self.row(name).click()
+        self.press("Zoom to selection")
+        box = self.page.locator("canvas.graph").bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
     def foreign_requests(self) -> list[str]:
         """Requests for anything but the page itself and what its own host gives."""
         address = urlsplit(self.address)

@@ -18,16 +18,8 @@ def viewer(open_file: Open) -> Viewer:
     return viewer
 
 
-def place(viewer: Viewer, name: str) -> tuple[float, float]:
-    """Bring a box to the middle of the canvas; where that is on the page."""
-    viewer.row(name).click()
-    viewer.press("Zoom to selection")
-    box = viewer.page.locator("canvas.graph").bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 def test_a_click_selects_and_a_click_beside_clears(viewer: Viewer) -> None:
-    at = place(viewer, "layer_1")
+    at = viewer.place("layer_1")
     viewer.key("Escape")
     assert viewer.state()["selection"] == []
     viewer.page.mouse.click(*at)
@@ -37,7 +29,7 @@ def test_a_click_selects_and_a_click_beside_clears(viewer: Viewer) -> None:
 
 
 def test_a_double_click_opens_and_the_group_keeps_its_place(viewer: Viewer) -> None:
-    at = place(viewer, "layer_1")
+    at = viewer.place("layer_1")
     before = viewer.state()["camera"]
     viewer.page.mouse.dblclick(*at)
     state = viewer.idle()
@@ -94,7 +86,7 @@ def test_pinch_zooms(open_file: Open) -> None:
 
 
 def test_hovering_tells_what_cannot_be_read(viewer: Viewer) -> None:
-    at = place(viewer, "layer_1")
+    at = viewer.place("layer_1")
     viewer.press("Zoom out")
     viewer.press("Zoom out")
     viewer.page.mouse.move(at[0] + 1, at[1] + 1)
@@ -195,7 +187,7 @@ def menu_items(viewer: Viewer) -> list[str]:
 
 
 def test_the_other_button_offers_what_can_be_done_here(viewer: Viewer) -> None:
-    at = place(viewer, "layer_1")
+    at = viewer.place("layer_1")
     viewer.page.mouse.click(*at, button="right")
     assert viewer.idle()["selection"] == ["g:layer_1: Block"]
     viewer.page.locator("[role=menuitem]:focus").wait_for()
@@ -217,7 +209,7 @@ def test_the_other_button_offers_what_can_be_done_here(viewer: Viewer) -> None:
 
 
 def test_a_group_opens_with_everything_inside(viewer: Viewer) -> None:
-    at = place(viewer, "layer_1")
+    at = viewer.place("layer_1")
     viewer.page.keyboard.down("Alt")
     viewer.page.mouse.dblclick(*at)
     viewer.page.keyboard.up("Alt")
@@ -229,7 +221,7 @@ def test_a_group_opens_with_everything_inside(viewer: Viewer) -> None:
 
 
 def test_a_click_on_an_edge_tells_what_it_carries(viewer: Viewer) -> None:
-    at = place(viewer, "layer_1")
+    at = viewer.place("layer_1")
     scale = viewer.state()["camera"]["scale"]
     viewer.page.mouse.click(at[0], at[1] - 15 - 20 * scale - 6)
     viewer.idle()

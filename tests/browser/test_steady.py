@@ -19,15 +19,8 @@ def viewer(open_file: Open) -> Viewer:
     return viewer
 
 
-def centre(viewer: Viewer, name: str) -> tuple[float, float]:
-    viewer.row(name).click()
-    viewer.press("Zoom to selection")
-    box = viewer.page.locator("canvas.graph").bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 def test_a_group_opens_under_the_pointer_and_closes_there(viewer: Viewer) -> None:
-    x, y = centre(viewer, "layer_1")
+    x, y = viewer.place("layer_1")
     before = viewer.idle()["camera"]
     viewer.page.mouse.dblclick(x, y)
     assert "g:layer_1: Block" in viewer.idle()["expanded"]
@@ -38,7 +31,7 @@ def test_a_group_opens_under_the_pointer_and_closes_there(viewer: Viewer) -> Non
 
 
 def test_titles_stay_while_one_looks_inside(viewer: Viewer) -> None:
-    x, y = centre(viewer, "layer_1")
+    x, y = viewer.place("layer_1")
     viewer.page.mouse.dblclick(x, y)
     viewer.idle()
     around = viewer.page.get_by_role("navigation", name="Enclosing groups")

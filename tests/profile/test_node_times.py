@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from opscope.cli import main
+from support.cost_command import cost, refused
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +46,6 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
             run.run(None, {"x": np.ones((64, 64), np.float32), "c": np.array(True)})
         Path(run.end_profiling()).rename(folder / f"{name}.json")
     return folder
-
-
-def cost(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    assert main(["cost", *map(str, arguments), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    assert main(["cost", *map(str, arguments)]) == 2
-    return capsys.readouterr().err.strip()
 
 
 @pytest.mark.frameworks
