@@ -46,6 +46,10 @@ class Sheet:
     def forward(self, formula: str, op: str, reads: list[str], type: TensorType = FULL) -> str:
         return self._half("forward", formula, op, reads, type, [])
 
+    def operand(self, name: str, type: TensorType = FULL) -> str:
+        """An input that is drawn in the forward half."""
+        return self.graph.node(name, "input", outputs=[type], role="input", scope=("forward",), attrs={DIRECTION_ATTR: "forward"}).id
+
     def backward(self, formula: str, op: str, reads: list[str], of: str, type: TensorType = FULL) -> str:
         return self._half("backward", formula, op, reads, type, [Link("backward_of", of)])
 
@@ -61,7 +65,7 @@ def one_op(op: str) -> Program:
     sheet = Sheet(f"y = {rule.y}")
     shapes = SHAPES.get(op, {})
     result = shapes.get("y", FULL)
-    operands = [sheet.forward(name, "input", [], shapes.get(name, FULL)) for name in rule.vjp]
+    operands = [sheet.operand(name, shapes.get(name, FULL)) for name in rule.vjp]
     y = sheet.forward(f"y = {rule.y}", op, operands, result)
     dy = sheet.backward("dy", "input", [], y, result)
     for name, text in rule.vjp.items():
@@ -102,7 +106,7 @@ def used_many_times() -> Program:
 
 
 def figure(program: Program, theme: Theme, legend: bool = True, font: str = "", form: Literal["svg", "drawio"] = "svg") -> Drawn:
-    options = ViewOptions(forward_backward=True, names=True, operands=False, depth=3, theme=theme)
+    options = ViewOptions(forward_backward=True, names=True, operands=False, depth=3, frames=True, theme=theme)
     request = {"spec": options.spec, **options.request, "legend": legend, "wrap": False}
     how = {**options.request, "title": program.name, "fontCss": font}
     _, size, text = host.run(encode_wire(program, False), [("load", None), ("draw", request), (form, how)], None)

@@ -64,7 +64,8 @@ def test_one_picture_of_both_with_the_counts_of_the_command_line(viewer: Viewer)
     expected = f"added ({counts['added']}), removed ({counts['removed']}), changed ({counts['changed']}), unchanged ({unchanged})"
     assert legend(viewer) == f"Colours: {expected}"
     bar = viewer.page.get_by_role("region", name="Comparison")
-    assert f"+{2 * LAYERS}−{4 * LAYERS}~{3 * LAYERS}" in "".join(bar.inner_text().split())
+    counted = f"+{2 * LAYERS}−{4 * LAYERS}~{3 * LAYERS}"
+    assert until(lambda: counted in "".join(bar.inner_text().split())), "a server counts after the page is shown"
     assert texts(viewer) == GROUPS
     assert diff.basis in viewer.page.get_by_role("region", name="About the selection").inner_text()
 

@@ -135,7 +135,7 @@ def test_diff_writes_pictures_and_pages(files: tuple[str, str], suffix: str, tmp
     ("arguments", "message"),
     [
         (["--depth", "2"], "--depth only applies with -o FILE"),
-        (["-o", "diff.dot"], "DOT files cannot contain a comparison; write one of html, svg, png, pdf, drawio, opscope"),
+        (["-o", "diff.dot"], "DOT files cannot contain a comparison; write one of html, svg, png, jpg, webp, gif, pdf, drawio, opscope"),
     ],
 )
 def test_what_cannot_be_written_is_refused(

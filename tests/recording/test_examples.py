@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,7 +52,8 @@ def test_hidets_tutorial(version: str, tmp_path: Path) -> None:
     if not python.exists():
         pytest.skip(f"no environment with hidet {version} (tests/support/hidet_env.sh)")
     output = run_example("passes_hidet.py", tmp_path, python)
-    assert "return Rearrange" in output and "SubgraphRewritePass: " in output
+    assert re.search(r"(x_\d+): .* = Rearrange\(.*\n  return \1\n", output), "the graph is printed as hidet prints it"
+    assert "SubgraphRewritePass: " in output
     assert opscope.open_recording(tmp_path / "hidet.opscope").snapshot("FuseOperatorPass").nodes > 30
 
 
