@@ -9,7 +9,7 @@ from typing import Any
 from opscope.analysis.cost import CostModel
 from opscope.analysis.cost_metrics import BYTES, FLOPS, with_costs
 from opscope.analysis.devices import Device
-from opscope.analysis.roofline import ESTIMATED_TIME, Roofline, with_roofline
+from opscope.analysis.roofline import ESTIMATED_TIME, Roofline
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.ops.loops import trip_count
@@ -40,6 +40,12 @@ class CostRow:
     share: float = 0.0
     cumulative: float = 0.0
 
+    @property
+    def at_best(self) -> float | None:
+        """The estimated share of the measured time: how near a row is to the limits of the device."""
+        measured, estimated = self.amounts.get(TIME), self.amounts.get(ESTIMATED_TIME)
+        return estimated / measured if measured and estimated is not None else None
+
     def add(self, amounts: dict[str, float], calls: float) -> None:
         self.nodes += 1
         self.calls += calls
@@ -65,6 +71,12 @@ class Costs:
     @property
     def total(self) -> float:
         return sum(row.amounts.get(self.by, 0.0) for row in self.rows)
+
+    @property
+    def other_units(self) -> dict[str, str]:
+        """What rows have besides the amount that they are ranked by, with its unit."""
+        units = {FLOPS.name: FLOPS.unit, BYTES.name: BYTES.unit, ESTIMATED_TIME: "s"}
+        return {name: unit for name, unit in units.items() if name != self.by and any(name in row.amounts for row in self.rows)}
 
     def to_json(self) -> dict[str, Any]:
         rows = [self._row(row) for row in self.rows]
@@ -108,8 +120,9 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
     any metric of the program; by default it is the first of these that there is."""
     by = by or (TIME if times is not None or device is not None else FLOPS.name)
     program = with_costs(program)
-    if device is not None:
-        program = with_roofline(program, device)
+    roofline = None if device is None else Roofline(program, device)
+    if roofline is not None:
+        program = roofline.on_nodes()
         by = ESTIMATED_TIME if by == TIME and times is None else by
     if by == TIME and times is None:
         raise OpscopeError(
@@ -125,8 +138,8 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         missing = 0
     else:
         rows, missing = _nodes(program, times, by, per, device is not None)
-        if device is not None and per == "node":
-            _add_limits(program, device, rows)
+        if roofline is not None and per == "node":
+            _add_limits(roofline, rows)
     rows = sorted((row for row in rows if by in row.amounts), key=lambda row: -row.amounts[by])
     total = sum(row.amounts[by] for row in rows)
     if by == TIME and times is not None:
@@ -148,10 +161,9 @@ def _kernels(times: Times) -> list[CostRow]:
     return list(rows.values())
 
 
-def _add_limits(program: Program, device: Device, rows: list[CostRow]) -> None:
-    roofline = Roofline(program, device)
+def _add_limits(roofline: Roofline, rows: list[CostRow]) -> None:
     for row in rows:
-        graph = program.graphs[row.graph]
+        graph = roofline.program.graphs[row.graph]
         row.limit = "memory" if roofline.is_memory_bound(graph, graph[row.name]) else "arithmetic"
 
 

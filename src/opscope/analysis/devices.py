@@ -28,8 +28,8 @@ class Device:
 
     def product_rate(self, dtype: str, is_xla: bool) -> float | None:
         """The rate of products of this type. XLA computes those of 32-bit numbers with TF32 if the device has it."""
-        names = (["tf32"] if is_xla and dtype == "f32" else []) + [dtype, dtype[:2] if dtype.startswith("f8") else dtype]
-        return next((self.products[name] for name in names if name in self.products), self.vector)
+        names = ["tf32"] if is_xla and dtype == "f32" else ["f8"] if dtype.startswith("f8") else []
+        return next((self.products[name] for name in (*names, dtype) if name in self.products), self.vector)
 
 
 def device_names() -> list[str]:

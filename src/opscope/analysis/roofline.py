@@ -7,6 +7,7 @@ body times its iterations, a conditional as long as its slowest branch.
 from __future__ import annotations
 
 from collections import Counter
+from typing import TypeAlias
 
 from opscope.analysis.cost import FREE, CostModel, runs_graphs
 from opscope.analysis.devices import Device
@@ -16,15 +17,11 @@ from opscope.ops.table import name_of
 from opscope.program import Graph, Metric, Node, Program
 
 ESTIMATED_TIME = "estimated time"
-_VECTOR = ""
+_Work: TypeAlias = "Counter[tuple[str, bool]]"
+"""FLOPs by the type of the products' operands, and whether XLA computes them."""
+_VECTOR = ("", False)
 """The kind of work that is not a product."""
 _XLA_DIALECTS = ("", "stablehlo", "mhlo", "chlo")
-
-
-def with_roofline(program: Program, device: Device) -> Program:
-    """The program with the estimated seconds of each node. A node of unknown cost has none."""
-    columns = Roofline(program, device).seconds
-    return program.with_columns({Metric(ESTIMATED_TIME, "s", "sum", "estimated"): columns})
 
 
 class Roofline:
@@ -34,7 +31,7 @@ class Roofline:
         self.program, self.device = program, device
         self.seconds: dict[str, dict[str, float]] = {}
         self._costs = CostModel(program)
-        self._work: dict[str, Counter[str]] = {}
+        self._work: dict[str, _Work] = {}
         inlined = self._costs.inlined
         for graph in program.callees_first():
             self._work[graph.name] = Counter()
@@ -48,12 +45,16 @@ class Roofline:
                 if not cost.unknown and seconds is not None and graph.name not in inlined:
                     self.seconds[graph.name][node.id] = seconds
 
+    def on_nodes(self) -> Program:
+        """The program with the estimated seconds of each node. A node of unknown cost has none."""
+        return self.program.with_columns({Metric(ESTIMATED_TIME, "s", "sum", "estimated"): self.seconds})
+
     def is_memory_bound(self, graph: Graph, node: Node) -> bool:
         """Whether moving the node's bytes takes longer than its arithmetic."""
         cost = self._costs.node(graph, node)
         return cost.bytes / self.device.bandwidth > self._arithmetic(self._work_of(graph, node, cost.flops))
 
-    def _work_of(self, graph: Graph, node: Node, flops: int) -> Counter[str]:
+    def _work_of(self, graph: Graph, node: Node, flops: int) -> _Work:
         """FLOPs by the type of their products; a fusion does what its body does."""
         if facts_of(node.op).control == "fusion":
             return sum((self._work.get(name, Counter()) for name in node.calls), Counter())
@@ -62,17 +63,16 @@ class Roofline:
         source, index = node.inputs[0]
         outputs = graph[source].outputs
         dtype = outputs[max(index, 0)].dtype if outputs else ""
-        return Counter({f"{dtype} xla" if name_of(node.op).dialect in _XLA_DIALECTS else dtype: flops})
+        return Counter({(dtype, name_of(node.op).dialect in _XLA_DIALECTS): flops})
 
-    def _step(self, work: Counter[str], moved: int) -> float:
+    def _step(self, work: _Work, moved: int) -> float:
         return max(self._arithmetic(work), moved / self.device.bandwidth)
 
-    def _arithmetic(self, work: Counter[str]) -> float:
+    def _arithmetic(self, work: _Work) -> float:
         """Seconds. A device that does not say how fast it is at something is taken to be fast enough."""
         seconds = 0.0
         for kind, flops in work.items():
-            dtype, _, xla = kind.partition(" ")
-            rate = self.device.vector if kind == _VECTOR else self.device.product_rate(dtype, bool(xla))
+            rate = self.device.vector if kind == _VECTOR else self.device.product_rate(*kind)
             seconds += flops / rate if rate else 0.0
         return seconds
 

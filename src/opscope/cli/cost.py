@@ -15,12 +15,11 @@ from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
-    from opscope.analysis.costs import CostRow, Costs
+    from opscope.analysis.costs import Costs
     from opscope.profile.place import Times
 
 _MOST_ROWS = 20
 _LONGEST = 70
-_ESTIMATED = "estimated time"
 _PERS = ("node", "kernel", "op", "module", "source")
 
 
@@ -78,9 +77,9 @@ def command(
 def _text(costs: Costs, most: int | None) -> list[str]:
     parts = [table(_facts(costs))]
     headings = [costs.per, costs.by, "share", "sum", "calls"]
-    others = [name for name in ("flops", "bytes", _ESTIMATED) if name != costs.by and any(name in row.amounts for row in costs.rows)]
+    others = costs.other_units
     is_node = costs.per == "node"
-    is_compared = costs.by == "time" and _ESTIMATED in others
+    is_compared = costs.by == "time" and any(row.at_best is not None for row in costs.rows)
     last = [*(["at best"] if is_compared else []), *(["limit"] if costs.device and is_node else []), *(["op", "module"] if is_node else [])]
     rows = [(*headings, *others, *last)]
     for row in costs.rows[:most]:
@@ -91,8 +90,8 @@ def _text(costs: Costs, most: int | None) -> list[str]:
                 f"{row.share:.1%}",
                 f"{row.cumulative:.1%}",
                 f"{row.calls:,.6g}",
-                *(_other(row, name) for name in others),
-                *([_at_best(row)] if is_compared else []),
+                *("" if name not in row.amounts else _amount(row.amounts[name], unit) for name, unit in others.items()),
+                *(["" if row.at_best is None else f"{row.at_best:.0%}"] if is_compared else []),
                 *([row.limit] if costs.device and is_node else []),
                 *([row.op, ellipsize(row.module, _LONGEST)] if is_node else []),
             )
@@ -129,19 +128,6 @@ def _unplaced(times: Times, most: int | None) -> list[str]:
         (ellipsize(name, _LONGEST), short_seconds(seconds / steps), f"{count / steps:,.6g}") for name, (seconds, count) in heaviest[:most]
     ]
     return table(rows, "lrr")
-
-
-def _other(row: CostRow, name: str) -> str:
-    amount = row.amounts.get(name)
-    if amount is None:
-        return ""
-    return short_seconds(amount) if name == _ESTIMATED else short_bytes(amount) if name == "bytes" else short_number(amount)
-
-
-def _at_best(row: CostRow) -> str:
-    """The estimated share of the measured time: how near a row is to the limits of the device."""
-    measured, estimated = row.amounts.get("time"), row.amounts.get(_ESTIMATED)
-    return f"{estimated / measured:.0%}" if measured and estimated is not None else ""
 
 
 def _amount(value: float, unit: str) -> str:

@@ -12,10 +12,7 @@ from opscope.profile.place import with_times
 from opscope.program import Program
 from opscope.readers import xplane
 from opscope.readers.source import Source
-from opscope.readers.timed import Timed
-
-_LEAST_SHARE = 0.5
-"""The share of a profile's nodes that a program must have to be the one that ran."""
+from opscope.readers.timed import LEAST_SHARE, Timed
 
 
 def timed_with(programs: Sequence[Program], path: str | PathLike[str]) -> list[Timed]:
@@ -42,8 +39,7 @@ def _named(programs: Sequence[Program], measured: NodeTimes, hint: str) -> list[
     timed = []
     for program in programs:
         times = place_named(program, measured)
-        names = len(times.seconds)
-        is_it = bool(nodes) and names >= _LEAST_SHARE * len(nodes)
+        is_it = bool(nodes) and len(times.seconds) >= LEAST_SHARE * len(nodes)
         timed.append(Timed(with_times(program, times), times) if is_it else Timed(program, None))
     if any(one.times for one in timed):
         return timed

@@ -12,6 +12,9 @@ PROFILES = (
     "or a .csv table with the columns node and ms"
 )
 
+LEAST_SHARE = 0.5
+"""The share of what ran that a program must have to be the one that was profiled."""
+
 
 class Timed(NamedTuple):
     """A program with its times as metrics, and where they come from; None if the profile says nothing about it."""

@@ -17,10 +17,7 @@ from opscope.program import Program
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo_proto import hlo_proto, program_of
 from opscope.readers.source import Source
-from opscope.readers.timed import PROFILES, Timed
-
-_LEAST_SHARE = 0.5
-"""The share of a profile's instructions that a program must have to be the one that ran."""
+from opscope.readers.timed import LEAST_SHARE, PROFILES, Timed
 
 
 def sniff(source: Source) -> Verdict:
@@ -83,12 +80,8 @@ def _matched(program: Program, profile: Profile) -> Timed:
     for number in profile.heaviest():
         module = profile.modules[number]
         ran = _program(profile, number) if module.hlo else program
-        names = (
-            {node.id for graph in executed_graphs(ran) for node in graph if node.role == "op"}
-            if module.hlo
-            else {event.op for event in profile.of_module(number) if event.op}
-        )
-        if names and len(names & ids) >= _LEAST_SHARE * len(names):
+        names = _instructions(ran) if module.hlo else {event.op for event in profile.of_module(number) if event.op}
+        if names and len(names & ids) >= LEAST_SHARE * len(names):
             return _timed(program, ran, profile, number)
     return Timed(program, None)
 
