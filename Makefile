@@ -5,7 +5,7 @@
 # make format     formats Python and TypeScript
 # make docs       builds the documentation site into site/
 # make wheel      builds the wheel, with the viewer in it
-# make setup | bench | gallery | options | clean
+# make setup | bench | soak | gallery | options | clean
 #
 # Each target sets up what it needs, says so in one line, and does not do it again (.stamps/ remembers).
 
@@ -25,7 +25,7 @@ BUNDLE := src/opscope/static/core.js
 PYTHON_CODE := src tests benchmarks examples docs hatch_build.py
 WEB_CODE := src test build.mjs
 
-.PHONY: help setup view lint format test test-fast docs wheel bench gallery options clean
+.PHONY: help setup view lint format test test-fast docs wheel bench soak gallery options clean
 
 help:
 	sed -n '1,8s/^# //p' Makefile
@@ -94,6 +94,11 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/layout_graphs.py gpt2 .bench/transformer{4,4_lowered,24,24_lowered}.hlo .bench/transformer24.hlo --open
 	node benchmarks/layout/run.mjs --keep .bench/layout_{gpt2,transformer4,transformer4_lowered,transformer24,transformer24_lowered,transformer24_open}.json
 	$(BIN)/python benchmarks/viewer.py --keep
+	$(BIN)/python benchmarks/report.py
+
+soak: .stamps/test $(BUNDLE)
+	echo "• server, clients, recordings and exports at once, killed at random: 4 minutes"
+	$(BIN)/python benchmarks/soak.py --keep
 	$(BIN)/python benchmarks/report.py
 
 gallery: .stamps/frameworks $(BUNDLE)

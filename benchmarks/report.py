@@ -53,6 +53,7 @@ OTHERS = {
     "inferred_halves": "Forward and backward without names",
     "structure": "Repeated blocks without names",
     "fuzz": "Damaged files",
+    "soak": "Everything at once, killed at random (`make soak`)",
 }
 """Benchmarks whose figures are listed one by one."""
 

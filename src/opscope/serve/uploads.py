@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes
+from opscope.temporary import temporary_directory
 
 MOST_BYTES = 1_000_000_000
 """The largest file that a page can send."""
@@ -20,28 +21,28 @@ class Uploads:
     """The copies, by number. Each has a directory of its own, so that it can have the name that its owner gave it."""
 
     def __init__(self) -> None:
-        self._directory = TemporaryDirectory(prefix="opscope-", ignore_cleanup_errors=True)
+        self._directory = temporary_directory("opscope-uploads-")
         self._count = 0
 
     def place(self, name: str) -> tuple[int, Path]:
         """The number of a new file, and where to write it."""
         number, self._count = self._count, self._count + 1
-        directory = Path(self._directory.name, str(number))
+        directory = self._directory / str(number)
         directory.mkdir(mode=0o700)
         return number, directory / _file_name(name)
 
     def path(self, number: int) -> Path:
-        paths = list(Path(self._directory.name, str(number)).iterdir()) if 0 <= number < self._count else []
+        paths = list((self._directory / str(number)).iterdir()) if 0 <= number < self._count else []
         if not paths:
             raise OpscopeError("the server does not have that file; choose it again")
         return paths[0]
 
     def without_place(self, message: str) -> str:
         """A message about files as their owner knows them, not where the copies are."""
-        return re.sub(re.escape(self._directory.name) + r"[\\/]\d+[\\/]", "", message)
+        return re.sub(re.escape(str(self._directory)) + r"[\\/]\d+[\\/]", "", message)
 
     def close(self) -> None:
-        self._directory.cleanup()
+        shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def too_large(name: str) -> str:
