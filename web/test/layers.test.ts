@@ -9,6 +9,7 @@ const LAYERS = [
   "core/base",
   "core/text",
   "core/program",
+  "core/memory",
   "core/search",
   "core/view",
   "core/metrics",

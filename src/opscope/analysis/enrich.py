@@ -19,7 +19,7 @@ from opscope.program import Program
 _STEPS = (with_clusters, with_halves, with_structure, with_backward_links, with_costs)
 """None of them replaces what the program already has."""
 _STEPS_OF_A_SNAPSHOT = tuple(step for step in _STEPS if step is not with_structure)
-_RESULT = "_enriched"
+_RESULT, _RESULT_OF_A_SNAPSHOT = "_enriched", "_enriched_snapshot"
 
 
 def with_groupings(program: Program) -> Program:
@@ -27,11 +27,16 @@ def with_groupings(program: Program) -> Program:
     return with_clusters(program)
 
 
+def is_enriched(program: Program) -> bool:
+    """Whether it is a program that `enrich` returned."""
+    return any(vars(program).get(key) is program for key in (_RESULT, _RESULT_OF_A_SNAPSHOT))
+
+
 def enrich(program: Program, *, snapshot: bool = False) -> Program:
     """The program with everything that analysis adds. Computed once and cached on the program, like a cached property.
 
     A `snapshot` of a recording has no repeated blocks: each pass would have others, with other numbers."""
-    key = f"{_RESULT}_snapshot" if snapshot else _RESULT
+    key = _RESULT_OF_A_SNAPSHOT if snapshot else _RESULT
     cached: Program | None = vars(program).get(key)
     if cached is not None:
         return cached

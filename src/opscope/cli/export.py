@@ -43,6 +43,7 @@ def command(
     opscope export dump_dir -o run.opscope               every pass in one file
     opscope export step.xplane.pb -o step.svg --colour-by "device time"
     """
+    from opscope.memory.shown import remember_source
     from opscope.render import find_writer, write
     from opscope.whole_file import refuse_to_replace, titled
 
@@ -56,6 +57,7 @@ def command(
         refuse_to_replace(target, row.name, row.begins, Path(source))
     recording = read_recording(source, from_format, module, whole=row.passes and profile is None, diff=options.diff is not None)
     content = read_all(source, from_format, module, profile) if recording is None else [recording]
+    remember_source(source, *content)
     with progress(f"writing {output}") as report:
         try:
             write(content, target, options, row, report)

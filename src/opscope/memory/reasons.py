@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+from opscope.analysis.enrich import is_enriched
 from opscope.analysis.gradients import directions, with_backward_links
 from opscope.memory.model import Buffer, Kind
 from opscope.ops import facts_of, plain_name
@@ -20,7 +21,7 @@ class Reasons:
     """What a program says about its buffers. Ids of instructions are unique in a compiled module, so a name is enough."""
 
     def __init__(self, program: Program) -> None:
-        self.program = with_backward_links(program)
+        self.program = program if is_enriched(program) else with_backward_links(program)
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[Graph, Node]]:

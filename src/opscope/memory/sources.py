@@ -8,10 +8,11 @@ from opscope.loading import load_all
 from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
 from opscope.memory.torch_snapshot import is_snapshot, read_snapshot
-from opscope.memory.xla_files import find_reports, program_of, reported_memory, reports_about
-from opscope.memory.xla_proto import read_proto
+from opscope.memory.xla_files import find_reports, is_about, program_of, reported_memory, reports_about
+from opscope.memory.xla_proto import proto_memory
 from opscope.naming import find_module
 from opscope.plugin import Progress
+from opscope.program import Program
 from opscope.readers.source import Source
 
 
@@ -24,21 +25,24 @@ def read_memory(source: str, module: str | None = None, format: str | None = Non
             with in_source(source):
                 reports = [reports[find_module(module, [each.module for each in reports])]]
         return [reported_memory(each, program_of(each)) for each in reports]
-    if path.is_file() and format is None:
-        of_file = _memory_of_file(Source(source), progress)
-        if of_file:
-            return of_file
+    if path.is_file() and format is None and is_snapshot(opened := Source(source)):
+        with in_source(source):
+            return read_snapshot(opened, progress)
     programs = load_all(source, module=module, format=format, progress=progress)
-    if path.is_file() and len(programs) == 1:
-        about = reports_about(path, programs[0])
-        if about is not None:
-            return [reported_memory(about, programs[0])]
-    return [computed_memory(program) for program in programs]
+    return [reported_about(source, program) or computed_memory(program) for program in programs]
 
 
-def _memory_of_file(source: Source, progress: Progress | None) -> list[Memory]:
-    """The memory that a file itself has: a snapshot of an allocator, or a buffer assignment; none if it has a program alone."""
-    with in_source(source.name):
-        if is_snapshot(source):
-            return read_snapshot(source, progress)
-        return read_proto(source)
+def reported_about(source: str, program: Program) -> Memory | None:
+    """What a source says about the memory of one of its programs: in XLA's reports next to it, or in the file itself."""
+    path = source_path(source)
+    reports = find_reports(path) if path.is_dir() else []
+    about = next((each for each in reports if is_about(each, program)), None)
+    if about is not None:
+        return reported_memory(about, program)
+    if not path.exists() or reports or (opened := Source(source)).is_directory:
+        return None
+    about = reports_about(opened.path, program)
+    if about is not None:
+        return reported_memory(about, program)
+    with in_source(source):
+        return proto_memory(opened, program)

@@ -57,6 +57,13 @@ def reports_about(text: Path, program: Program) -> Reports | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
+def is_about(reports: Reports, program: Program) -> bool:
+    """Whether reports are about this program: their module has its name, and it has their instructions, as after optimization."""
+    if not reports.module.endswith(program.name):
+        return False
+    return _values(_assignment(reports)) <= {node.id for graph in program for node in graph}
+
+
 def _values(allocations: Iterable[Allocation]) -> set[str]:
     return {value.instruction for allocation in allocations for value in allocation.values}
 

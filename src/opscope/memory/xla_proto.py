@@ -1,4 +1,4 @@
-"""XLA's buffer assignment as a protocol buffer, next to the module in a `.hlo.pb` file. Live ranges follow from the schedule."""
+"""XLA's buffer assignment as a protocol buffer, next to a module in a `.hlo.pb` file or a profile. The schedule has the live ranges."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from opscope.memory.model import Memory
 from opscope.memory.schedule import schedule_ranges
 from opscope.memory.xla import assigned_memory
 from opscope.memory.xla_reports import HOST, Allocation, Assigned
+from opscope.profile.xplane import is_xplane, modules_in
 from opscope.program import Program
 from opscope.protobuf.wire import Message, Schema
-from opscope.readers.hlo_proto import hlo_proto, program_of, sniff
+from opscope.readers.hlo_proto import hlo_proto, sniff
 from opscope.readers.source import Source
 
 _SCHEMA = Schema("""
@@ -30,16 +31,20 @@ message Assigned { int64 logical_buffer_id = 1; int64 offset = 2; int64 size = 3
 """)
 
 
-def read_proto(source: Source) -> list[Memory]:
-    """The memory of an HLO proto; none if the source is not one, or has no buffer assignment."""
-    if not sniff(source).confidence:
-        return []
-    proto = hlo_proto(source.read_bytes())
-    data = proto.get("buffer_assignment")
-    return [proto_memory(program_of(proto["hlo_module"]), proto["hlo_module"], data)] if data else []
+def proto_memory(source: Source, program: Program) -> Memory | None:
+    """The memory of one program of a file: of an HLO proto, or of a profile, which has the protos of its modules. None without a plan."""
+    if is_xplane(source.head):
+        modules = modules_in(source.read_bytes())
+        names = {f"{module.name}({number})": module.hlo for number, module in modules.items()}
+        data = names.get(program.name) or next((module.hlo for module in modules.values() if module.name == program.name), b"")
+    else:
+        data = source.read_bytes() if sniff(source).confidence else b""
+    proto = hlo_proto(data) if data else {}
+    plan = proto.get("buffer_assignment")
+    return _planned_memory(program, proto["hlo_module"], plan) if plan else None
 
 
-def proto_memory(program: Program, module: Message, data: bytes) -> Memory:
+def _planned_memory(program: Program, module: Message, data: bytes) -> Memory:
     """The memory of a module, from its BufferAssignmentProto."""
     names = {
         instruction.get("id", 0): instruction["name"]

@@ -50,10 +50,7 @@ def read_xplane(data: bytes) -> Profile:
     planes: list[Message] = space.get("planes", [])
     if not planes:
         raise SourceError("has no planes; expected a .xplane.pb file, as jax.profiler.trace writes it")
-    profile = Profile()
-    for plane in planes:
-        if plane.get("name") == _METADATA_PLANE:
-            profile.modules.update(_modules(plane))
+    profile = Profile(_modules(planes))
     devices = [plane for plane in planes if plane.get("name", "").startswith("/device:") and plane.get("lines")]
     for plane in devices:
         is_tpu = ":TPU:" in plane["name"]
@@ -70,12 +67,22 @@ def read_xplane(data: bytes) -> Profile:
     return profile
 
 
-def _modules(plane: Message) -> Iterable[tuple[int, Module]]:
-    for entry in plane.get("event_metadata", ()):
-        match = _NUMBERED.fullmatch(entry.get("value", {}).get("name", ""))
-        protos = [stat["bytes_value"] for stat in entry.get("value", {}).get("stats", ()) if "bytes_value" in stat]
-        if match and protos:
-            yield int(match[2]), Module(match[1], protos[0])
+def modules_in(data: bytes) -> dict[int, Module]:
+    """The modules in a file, without their events."""
+    return _modules(XPLANE.decode("XSpace", data).get("planes", []))
+
+
+def _modules(planes: Iterable[Message]) -> dict[int, Module]:
+    modules: dict[int, Module] = {}
+    for plane in planes:
+        if plane.get("name") != _METADATA_PLANE:
+            continue
+        for entry in plane.get("event_metadata", ()):
+            match = _NUMBERED.fullmatch(entry.get("value", {}).get("name", ""))
+            protos = [stat["bytes_value"] for stat in entry.get("value", {}).get("stats", ()) if "bytes_value" in stat]
+            if match and protos:
+                modules[int(match[2])] = Module(match[1], protos[0])
+    return modules
 
 
 def _device_name(plane: Message) -> str:

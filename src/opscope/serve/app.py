@@ -76,6 +76,7 @@ def make_app(
         Route("/viewer.js", handlers.script),
         Route("/wire/{number}", handlers.wire),
         Route("/details/{number}", handlers.details),
+        Route("/memory/{number}", handlers.memory),
         Route("/match", handlers.match),
         Route("/page.html", handlers.whole_page, methods=["POST"]),
         Route("/recording/{number}/{what}", handlers.recording),
@@ -195,6 +196,13 @@ class _Handlers:
             return refusal(404, "no such program")
         block = await run_in_threadpool(one.details, start, stop)
         return Response(block, media_type="application/octet-stream", headers=HEADERS)
+
+    async def memory(self, request: Request) -> Response:
+        one = _chosen(self.content(request).served, request)
+        if one is None:
+            return refusal(404, "no such program")
+        block = await run_in_threadpool(one.memory)
+        return Response(block, media_type="application/octet-stream", headers={**HEADERS, "Content-Encoding": "gzip"})
 
     async def recording(self, request: Request) -> Response:
         one = _chosen(self.content(request).served, request)

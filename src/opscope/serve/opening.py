@@ -9,6 +9,7 @@ from pathlib import Path
 
 from opscope.errors import OpscopeError
 from opscope.loading import load_all, load_comparison, load_recording, only_program
+from opscope.memory.shown import remember_source
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.comparison import Side, compare
@@ -42,11 +43,16 @@ def open_source(
 
     def read_recording() -> Recording | None:
         with reading(title) as report:
-            return load_recording(source, module=module, format=format, whole=profile is None, diff=diff, progress=report)
+            recording = load_recording(source, module=module, format=format, whole=profile is None, diff=diff, progress=report)
+        if recording is not None:
+            remember_source(source, recording)
+        return recording
 
     def read_programs(name: str | None) -> list[Program]:
         with reading(title) as report:
-            return load_all(source, module=name, format=format, profile=profile, progress=report)
+            programs = load_all(source, module=name, format=format, profile=profile, progress=report)
+        remember_source(source, *programs)
+        return programs
 
     recording = read_recording()
     if recording is not None:

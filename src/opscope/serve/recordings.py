@@ -22,6 +22,7 @@ from opscope.recording.store.comparison_cache import Comparison
 from opscope.recording.store.store import open_store
 from opscope.render.wire.compare_passes import compare, compared
 from opscope.render.wire.details import encode_details
+from opscope.render.wire.memory import packed_memory
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import pass_rows
 from opscope.serve.sources import Served
@@ -90,6 +91,8 @@ class ServedRecording(Served):
         if what == "details":
             start, stop = int(query["start"]), min(int(query["stop"]), program.node_count)
             return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES
+        if what == "memory":
+            return packed_memory(program, self.recording, 4), BYTES
         raise KeyError(what)
 
     def _compare(self) -> None:

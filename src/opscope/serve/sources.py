@@ -14,9 +14,12 @@ from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.wire.details import encode_details
+from opscope.render.wire.memory import packed_memory
 from opscope.render.wire.program import encode_wire
 
 Read = Callable[[], Program]
+_QUICKLY = 4
+"""The level of compression on the way to a page of the same machine."""
 
 
 class Served:
@@ -39,7 +42,7 @@ class Served:
 
     def entry(self, number: int) -> dict[str, str]:
         """Its entry in the settings of the page."""
-        return {"name": self.name, "url": f"wire/{number}", "details": f"details/{number}"}
+        return {"name": self.name, "url": f"wire/{number}", "details": f"details/{number}", "memory": f"memory/{number}"}
 
     def stamp(self) -> tuple[int, int]:
         """Changes when the file does. While it is missing (editors delete and rewrite) or not a regular file, it counts as unchanged."""
@@ -81,8 +84,14 @@ class Served:
         with self._lock:
             if self._packed is None:
                 wire = encode_wire(enrich(program), details=False)
-                self._packed = gzip.compress(wire, compresslevel=4, mtime=0), len(wire)
+                self._packed = gzip.compress(wire, compresslevel=_QUICKLY, mtime=0), len(wire)
             return self._packed
+
+    def memory(self) -> bytes:
+        """The compressed memory of the program, found when somebody first looks at it."""
+        program = self.program()
+        with self._lock:
+            return packed_memory(program, level=_QUICKLY)
 
     def details(self, start: int, stop: int) -> bytes:
         program = self.program()

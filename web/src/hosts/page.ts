@@ -3,7 +3,7 @@
  * engine. So a page is one file with one script, and needs nothing else.
  */
 import type { Carrier, StartEngine } from "../ui/engine/client";
-import type { DataFile } from "../ui/engine/protocol";
+import type { DataFile, WireAt } from "../ui/engine/protocol";
 import { localCarrier, serveWorker } from "../ui/engine/serve";
 import { ownPage, servedPage } from "../ui/files/saveHtml";
 import { FileServer, type ServerSettings } from "../ui/files/fileServer";
@@ -16,8 +16,8 @@ import type { ViewState } from "../ui/state/view";
 /** What the host writes into the page, as JSON in an inert script element. */
 interface PageConfig {
   readonly sources: readonly (
-    | { readonly name: string; readonly data: string }
-    | { readonly name: string; readonly url: string; readonly details: string }
+    | { readonly name: string; readonly data: string; readonly memory: Readonly<Record<string, string>> }
+    | { readonly name: string; readonly url: string; readonly details: string; readonly memory: string }
     | { readonly name: string; readonly recording: string }
   )[];
   readonly initial?: Partial<ViewState>;
@@ -57,13 +57,22 @@ function engineStarter(script: HTMLScriptElement | null): StartEngine {
 }
 
 function sourceOf(source: PageConfig["sources"][number]): SourceEntry {
-  if ("recording" in source) return { name: source.name, at: { kind: "recording", url: new URL(source.recording, location.href).href } };
-  if ("url" in source)
+  const address = (path: string): string => new URL(path, location.href).href;
+  const part = (id: string): WireAt => ({ kind: "base64", text: document.getElementById(id)?.textContent ?? "" });
+  const { name } = source;
+  if ("recording" in source) {
+    const url = address(source.recording);
+    return { name, at: { kind: "recording", url }, memory: (pass) => ({ kind: "url", url: `${url}/memory/${pass}` }) };
+  }
+  if ("url" in source) {
+    const url = address(source.memory);
     return {
-      name: source.name,
-      at: { kind: "url", url: new URL(source.url, location.href).href, detailsUrl: new URL(source.details, location.href).href },
+      name,
+      at: { kind: "url", url: address(source.url), detailsUrl: address(source.details) },
+      memory: () => ({ kind: "url", url }),
     };
-  return { name: source.name, at: { kind: "base64", text: document.getElementById(source.data)?.textContent ?? "" } };
+  }
+  return { name, at: part(source.data), memory: (pass) => (pass in source.memory ? part(source.memory[pass]) : undefined) };
 }
 
 function start(script: HTMLScriptElement | null): void {

@@ -7,6 +7,7 @@ import { App } from "./panels/app";
 import type { SessionOptions } from "./options";
 import { Session } from "./session";
 import { colourOf, startingAt, type ViewState } from "./state/view";
+import dockCss from "./dock/dock.css";
 import css from "./style.css";
 import timelineCss from "./timeline/timeline.css";
 
@@ -66,7 +67,7 @@ const NARROW = 760;
 export function mount(element: HTMLElement, options: SessionOptions): Viewer {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css + timelineCss);
+  sheet.replaceSync(css + timelineCss + dockCss);
   root.adoptedStyleSheets = [sheet];
   const holder = document.createElement("div");
   holder.style.height = "100%";

@@ -1,6 +1,6 @@
 /** Which panels are open. That is part of the state, so that a link shows the same ones, but opening one is not a step of the history. */
 import type { Session } from "./session";
-import { type PanelName, PANELS } from "./state/panels";
+import { isDocked, type PanelName, PANELS } from "./state/panels";
 
 export class OpenPanels {
   constructor(private readonly session: Session) {}
@@ -11,7 +11,8 @@ export class OpenPanels {
 
   set(name: PanelName, open: boolean): void {
     const { session, fresh } = this;
-    const panels = PANELS.filter((each) => (each === name ? open : this.has(each)));
+    const makesRoom = (each: PanelName) => open && isDocked(name) && isDocked(each);
+    const panels = PANELS.filter((each) => (each === name ? open : this.has(each) && !makesRoom(each)));
     session.note({ ...session.view, panels: panels.join() === fresh.join() ? undefined : panels });
     session.changed();
   }
@@ -27,7 +28,7 @@ export class OpenPanels {
   /** Those of a page that nobody has touched. */
   private get fresh(): readonly PanelName[] {
     const { compact, table } = this.session.options;
-    const isOpen = { outline: !compact, details: !compact, table: table !== undefined, passes: true, styles: false };
+    const isOpen = { outline: !compact, details: !compact, table: table !== undefined, memory: false, passes: true, styles: false };
     return PANELS.filter((name) => isOpen[name]);
   }
 }

@@ -10,6 +10,8 @@ import type { ViewState } from "./state/view";
 export interface SourceEntry {
   readonly name: string;
   readonly at: WireAt;
+  /** Where the memory of the program is, or of that after a pass; undefined: the host does not have it. */
+  readonly memory?: (pass: number) => WireAt | undefined;
 }
 
 /** Rules that come with opscope, and the words on the button that applies them. */

@@ -34,6 +34,15 @@ export class Pointing {
     this.onTip.emit();
   }
 
+  /** Outlines the box that shows a node, as if the pointer were on it; -1: none. */
+  outline(node: number): void {
+    const { shown, stage } = this.session;
+    if (!shown || !stage) return;
+    const item = node >= 0 ? shown.result.boxOfNode[node] : -1;
+    stage.hovered = item >= 0 ? { kind: "box", item, part: "body" } : undefined;
+    stage.draw();
+  }
+
   /** In a notebook the wheel scrolls the page, unless Ctrl is held or the graph has the focus. */
   leavesWheel({ ctrlKey, metaKey }: WheelEvent): boolean {
     const { session } = this;

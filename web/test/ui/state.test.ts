@@ -69,6 +69,7 @@ const page = fc.record({
   ),
   downstream: fc.nat(ALL),
   panels: fc.option(fc.subarray([...PANELS]), { nil: undefined }),
+  step: fc.integer({ min: -1, max: 999_999 }),
 });
 const states: fc.Arbitrary<ViewState> = fc
   .tuple(page, options)
@@ -93,6 +94,7 @@ const OTHER: Record<Exclude<keyof ViewState, AddressOption>, unknown> = {
   camera: { x: -12.5, y: 3000, scale: 0.6213 },
   panes: [{ source: 1, pass: 2, passMode: "before", linked: false }],
   panels: ["table"],
+  step: 12,
 };
 
 /** A value that a view option does not have by default, and that means something else. */

@@ -219,4 +219,5 @@ def _digest(path: Path) -> bytes:
 def is_dump(directory: Path, names: Iterable[str] | None = None) -> bool:
     """Whether a directory contains texts of XLA passes."""
     names = (path.name for path in directory.iterdir()) if names is None else names
-    return any(_TEXT.search(name) and (_STEP.match(name) or _BEFORE.match(name) or AFTER.match(name)) for name in names)
+    texts = (_TEXT.sub("", name) for name in names if _TEXT.search(name))
+    return any(_STEP.fullmatch(text) or _BEFORE.fullmatch(text) or AFTER.fullmatch(text) for text in texts)

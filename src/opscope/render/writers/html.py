@@ -10,8 +10,8 @@ import gzip
 import html
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -27,6 +27,7 @@ from opscope.recording.model import Recording
 from opscope.render.draw.check_options import check_options
 from opscope.render.draw.predefined import PREDEFINED_STYLES
 from opscope.render.draw.styling import first_run, page_settings
+from opscope.render.wire.memory import packed_memory, programs_with_memory
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
 from opscope.view_options import ViewOptions
@@ -85,13 +86,22 @@ def document(
 ) -> Iterator[str]:
     """The self-contained page of some programs and recordings, in pieces, so that a large one is not in memory twice."""
     script = viewer_script()
-    names = [f"opscope-data-{i}" for i in range(len(programs))]
-    sources = [{"name": program.name, "data": name} for program, name in zip(programs, names, strict=True)]
+    sources: list[dict[str, Any]] = []
+    data: dict[str, Callable[[], bytes]] = {}
+    for i, program in enumerate(programs):
+        sources.append({"name": program.name, "data": f"opscope-data-{i}", "memory": {}})
+        data[f"opscope-data-{i}"] = partial(packed_wire, program, progress=progress)
+        recording = program if isinstance(program, Recording) else None
+        for index, snapshot in programs_with_memory(program).items():
+            sources[i]["memory"][index] = f"opscope-memory-{i}-{index}"
+            data[f"opscope-memory-{i}-{index}"] = partial(packed_memory, snapshot, recording)
     settings = {"sources": sources, "url": True, **initial(options or ViewOptions(), programs[0]), **config}
     if isinstance(programs[0], Program) and isinstance(programs[0].attrs.get(MEASURED), Mapping):
         settings["table"] = "modules"
-    packed = ((name, packed_wire(program, progress=progress)) for program, name in zip(programs, names, strict=True))
-    blocks = (f'<script type="application/octet-stream" id="{name}">{b64encode(wire).decode("ascii")}</script>\n' for name, wire in packed)
+    blocks = (
+        f'<script type="application/octet-stream" id="{name}">{b64encode(packed()).decode("ascii")}</script>\n'
+        for name, packed in data.items()
+    )
     yield from page(programs[0].name, settings, f"<script>{script}</script>", blocks, policy(_hash(script)))
 
 

@@ -12,6 +12,7 @@ import type { ViewOptions } from "../../core/program/viewOptions";
 import type { PassRow } from "../../core/program/recording/types";
 import type { Camera } from "../../core/base/camera";
 import type { SpatialData } from "../canvas/spatial";
+import type { MemoryMethods } from "./memoryProtocol";
 import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
 
 /** Where a program's bytes are. The engine gets them itself, so that the page never handles megabytes. */
@@ -372,7 +373,7 @@ export interface Paper {
 }
 
 /** Every question with its answer. */
-export interface Methods {
+export interface Methods extends MemoryMethods {
   load(params: { readonly at: WireAt }): ProgramSummary;
   /** Takes a file of node data; answers with statistics of the runs in it. */
   nodeData(params: DataFile): readonly DataStatistics[];

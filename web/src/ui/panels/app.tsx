@@ -1,6 +1,7 @@
-/** The page around the graph: controls above, outline left, details right, table and passes below. All of them can be hidden. */
+/** The page around the graph: controls above, outline left, details right, the dock and passes below. All of them can be hidden. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Dock } from "../dock/dock";
 import { carriesFiles } from "../files/dropped";
 import type { Session } from "../session";
 import { PanelSizes } from "../state/panelSizes";
@@ -16,7 +17,6 @@ import { Outline } from "./outline";
 import { Palette } from "./palette";
 import { ShortcutSheet } from "./shortcuts";
 import { StylesPanel } from "./styles";
-import { TablePanel } from "./table";
 import { Toolbar } from "./toolbar";
 
 /** Keys that work even where one types. */
@@ -105,8 +105,7 @@ export function App({ session }: { readonly session: Session }): JSX.Element {
         {hasStyles && <StylesPanel session={session} onClose={() => openPanels.set("styles", false)} />}
         {openPanels.has("details") && !hasStyles && <Details session={session} />}
       </div>
-      {openPanels.has("table") && <Divider name="table" panel="table" side="bottom" sizes={sizes} />}
-      {openPanels.has("table") && <TablePanel session={session} onClose={() => openPanels.set("table", false)} />}
+      <Dock session={session} sizes={sizes} />
       {openPanels.has("passes") && session.timeline.exists && (
         <>
           <Divider name="passes" panel="passes" side="bottom" sizes={sizes} />

@@ -228,6 +228,7 @@ export const COMMANDS: readonly Command[] = [
   { name: "Outline", keys: "o  i  b", what: "Outline, details, table", press: "o", ...panel("outline") },
   { name: "Details", press: "i", ...panel("details") },
   { name: "Table", press: "b", ...panel("table") },
+  { name: "Memory", keys: "u", what: "Memory: what is in use while the program runs", press: "u", ...panel("memory") },
   { name: "Styles", ...panel("styles") },
   {
     name: "Compare with…",

@@ -2,17 +2,16 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bytesText, quantityText, shortNumber } from "../../core/text/quantities";
+import type { Docked } from "../dock/docked";
 import type { TableColumn, TableResult } from "../engine/protocol";
-import type { Session } from "../session";
 import { copy } from "./actions";
-import { IconButton } from "./icons";
 import { clipped } from "./outline";
 import { VirtualRows } from "./virtual";
 
 const ROW = 24;
 const PAGE = 100;
 
-export function TablePanel({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
+export function TablePanel({ session, bar }: Docked): JSX.Element {
   const [rows, setRows] = useState<"nodes" | "modules">(session.options.table ?? "nodes");
   const [attributes, setAttributes] = useState<readonly string[]>([]);
   const [filter, setFilter] = useState("");
@@ -98,49 +97,50 @@ export function TablePanel({ session, onClose }: { readonly session: Session; re
   const focus = table && chosen.size ? table.rows.findIndex((row) => chosen.has(row)) : -1;
   return (
     <section class="sheet" aria-label="Table of nodes">
-      <div class="bar">
-        <button type="button" class="tool" aria-pressed={rows === "nodes"} onClick={() => setRows("nodes")}>
-          Nodes
-        </button>
-        <button type="button" class="tool" aria-pressed={rows === "modules"} onClick={() => setRows("modules")}>
-          Modules
-        </button>
-        <input
-          class="filter"
-          type="text"
-          aria-label="Filter rows"
-          placeholder={rows === "nodes" ? "Filter: op:dot shape:512" : "Filter"}
-          value={filter}
-          onInput={(event) => setFilter(event.currentTarget.value)}
-        />
-        {rows === "nodes" && (
-          <label class="choice">
-            <span aria-hidden="true">Columns:</span>
-            <select
-              aria-label="Add column"
-              value=""
-              onChange={(event) => event.currentTarget.value && setAttributes([...attributes, event.currentTarget.value])}
-            >
-              <option value="">Add column</option>
-              {session.attributes
-                .filter((name) => !attributes.includes(name))
-                .map((name) => (
-                  <option key={name} value={name}>
-                    {name}
-                  </option>
-                ))}
-            </select>
-          </label>
-        )}
-        <span class="quiet" role="status">
-          {table ? `${table.total.toLocaleString("en-US")} rows` : ""}
-        </span>
-        <span style={{ flex: 1 }} />
-        <button type="button" class="tool" onClick={() => void copyCsv()}>
-          Copy as CSV
-        </button>
-        <IconButton name="Close table" icon="close" onClick={onClose} />
-      </div>
+      {bar(
+        <>
+          <button type="button" class="tool" aria-pressed={rows === "nodes"} onClick={() => setRows("nodes")}>
+            Nodes
+          </button>
+          <button type="button" class="tool" aria-pressed={rows === "modules"} onClick={() => setRows("modules")}>
+            Modules
+          </button>
+          <input
+            class="filter"
+            type="text"
+            aria-label="Filter rows"
+            placeholder={rows === "nodes" ? "Filter: op:dot shape:512" : "Filter"}
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
+          {rows === "nodes" && (
+            <label class="choice">
+              <span aria-hidden="true">Columns:</span>
+              <select
+                aria-label="Add column"
+                value=""
+                onChange={(event) => event.currentTarget.value && setAttributes([...attributes, event.currentTarget.value])}
+              >
+                <option value="">Add column</option>
+                {session.attributes
+                  .filter((name) => !attributes.includes(name))
+                  .map((name) => (
+                    <option key={name} value={name}>
+                      {name}
+                    </option>
+                  ))}
+              </select>
+            </label>
+          )}
+          <span class="quiet" role="status">
+            {table ? `${table.total.toLocaleString("en-US")} rows` : ""}
+          </span>
+          <span class="grow" />
+          <button type="button" class="tool" onClick={() => void copyCsv()}>
+            Copy as CSV
+          </button>
+        </>,
+      )}
       <div class="grid" ref={scroller} role="table" aria-label={rows} aria-rowcount={(table?.total ?? 0) + 1} tabIndex={0}>
         <div class="line head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
           {columns.map((column) => (

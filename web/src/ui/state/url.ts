@@ -91,6 +91,7 @@ const PAGE: { readonly [K in Exclude<keyof ViewState, AddressOption>]: readonly 
   camera: ["at", lookedAt],
   panes: ["panes", places],
   panels: ["panels", panels],
+  step: ["step", count],
 };
 
 const FIELDS = {

@@ -31,6 +31,8 @@ export interface ViewState extends Pick<ViewOptions, AddressOption> {
   readonly panes: readonly PanePlace[];
   /** The panels that are open; undefined: those of a fresh page. */
   readonly panels: readonly PanelName[] | undefined;
+  /** The point of the run that the memory panel is about; -1: its peak. */
+  readonly step: number;
   /** How many hops up- and downstream of the selection are highlighted; 0: none, ALL: all. */
   readonly upstream: number;
   readonly downstream: number;
@@ -71,6 +73,7 @@ export const START: ViewState = {
   camera: undefined,
   panes: [],
   panels: undefined,
+  step: -1,
 };
 
 /** The state that a page starts with; nodes whose surroundings were asked for are selected. */

@@ -3,6 +3,7 @@ import { chain, edge, gradient, group, markdown, node, output, overview, saved, 
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
 import { load, nodeData } from "./load";
+import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage } from "./memory";
 import { follow, history, match, passes, passesTouching, passFacts } from "./passes";
 import { attributes, destinationRows, destinations, find, matchRows, search } from "./search";
 import { modulePlace, moduleRow, table, tableRows } from "./table";
@@ -35,6 +36,13 @@ export const HANDLERS: Handlers = {
   picture,
   png,
   svg,
+  memory,
+  memoryUsage,
+  memoryStep,
+  memoryLive,
+  memoryRows,
+  memoryNodes,
+  memorySpans,
   passes,
   passFacts,
   passesTouching,

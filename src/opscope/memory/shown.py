@@ -1,0 +1,48 @@
+"""The memory of a program that is shown: as its compiler reported it, if the source has that, or else computed from its order.
+
+A page asks for it only when somebody looks, so a program remembers where it came from, and its memory once it is known.
+"""
+
+from __future__ import annotations
+
+from opscope.analysis.enrich import enrich
+from opscope.errors import OpscopeError
+from opscope.memory.model import Memory
+from opscope.memory.schedule import computed_memory
+from opscope.memory.sources import reported_about
+from opscope.program import Program
+from opscope.recording.model import Recording
+from opscope.recording.sources import split_at
+
+_SOURCE, _RESULT = "_memory_source", "_memory"
+
+
+def remember_source(source: str, *shown: Program | Recording) -> None:
+    """Note where programs or recordings were read from: their compiler's report is looked for there."""
+    for each in shown:
+        vars(each)[_SOURCE] = split_at(source)[0]
+
+
+def memory_of(program: Program, recording: Recording | None = None) -> Memory:
+    """The memory of a program, or of a snapshot of a recording. Computed once and cached on the program, as `enrich` does."""
+    cached: Memory | None = vars(program).get(_RESULT)
+    if cached is not None:
+        return cached
+    enriched = enrich(program, snapshot=recording is not None and len(recording) > 1)
+    source = vars(program if recording is None else recording).get(_SOURCE)
+    memory = (_reported(source, enriched) if source is not None else None) or computed_memory(enriched)
+    vars(program)[_RESULT] = memory
+    return memory
+
+
+def has_order(program: Program) -> bool:
+    """Whether the nodes of a program are in the order in which they run, so that its memory is worth computing before somebody asks."""
+    return program.attrs.get("is_scheduled") == "true" or any(node.op.startswith("aten.") for node in program.main)
+
+
+def _reported(source: str, program: Program) -> Memory | None:
+    """What the compiler reported; None without a report, or with one that cannot be read (`opscope memory` says why)."""
+    try:
+        return reported_about(source, program)
+    except OpscopeError:
+        return None

@@ -1,0 +1,90 @@
+"""The memory of a program on the wire (`web/src/core/memory` reads it): the order of the run, and its buffers as columns.
+
+It is separate from the program, because most people who open a page never look at it.
+"""
+
+from __future__ import annotations
+
+import gzip
+from math import nan
+from typing import get_args
+
+from opscope.memory.model import Kind, Memory
+from opscope.memory.shown import has_order, memory_of
+from opscope.program import NodeKey, Program
+from opscope.recording.model import Recording
+from opscope.render.wire.sections import Interner, SectionWriter
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def encode_memory(memory: Memory, program: Program) -> bytes:
+    """Nodes are numbered as in the program's own wire. What is not a node of the program has -1, and its name."""
+    number_of = _Numbers(program)
+    strings = Interner({"": 0})
+    out = SectionWriter()
+    steps = [number_of(step) for step in memory.steps]
+    out.deltas("steps", steps)
+    out.integers("stepNames", [0 if node >= 0 else strings[name] for node, name in zip(steps, memory.steps, strict=True)])
+    # Of buffers that are equal in size and time, the first name represents their memory, as in `Memory.live`.
+    buffers = sorted(memory.buffers, key=lambda buffer: (buffer.born, buffer.last, buffer.name))
+    nodes = [number_of(buffer.node, buffer.graph) for buffer in buffers]
+    out.integers("node", nodes)
+    out.integers("name", [0 if node >= 0 else strings[buffer.node] for node, buffer in zip(nodes, buffers, strict=True)])
+    out.floats("bytes", [nan if buffer.bytes is None else buffer.bytes for buffer in buffers])
+    out.integers("kind", [KINDS.index(buffer.kind) for buffer in buffers])
+    out.deltas("born", [buffer.born for buffer in buffers])
+    out.integers("length", [buffer.last - buffer.born for buffer in buffers])
+    slots: dict[object, int] = {None: -1}
+    out.integers("slot", [slots.setdefault(buffer.slot, len(slots) - 1) for buffer in buffers])
+    out.integers("output", [strings[buffer.output] for buffer in buffers])
+    out.integers("type", [strings[str(buffer.type or "")] for buffer in buffers])
+    out.integers("why", [strings[buffer.why] for buffer in buffers])
+    out.integers("module", [strings["/".join(buffer.scope)] for buffer in buffers])
+    out.integers("source", [strings[buffer.source] for buffer in buffers])
+    out.strings("strings", strings)
+    return out.finish(
+        {
+            "name": memory.name,
+            "origin": memory.origin,
+            "peak": memory.peak,
+            "peakBytes": memory.peak_bytes,
+            "reserved": memory.reserved,
+            "split": dict(memory.split),
+            "unknown": memory.unknown,
+            "kinds": KINDS,
+            "slots": len(slots) - 1,
+        }
+    )
+
+
+def packed_memory(program: Program, recording: Recording | None = None, level: int = 7) -> bytes:
+    """The compressed memory of a program, or of a snapshot of a recording."""
+    return gzip.compress(encode_memory(memory_of(program, recording), program), level, mtime=0)
+
+
+def programs_with_memory(shown: Program | Recording) -> dict[int, Program]:
+    """The programs, by pass, whose memory a page without a server has: those whose nodes are in the order in which they run.
+
+    Of a recording, the last one of each module: what runs."""
+    if isinstance(shown, Program):
+        return {0: shown} if has_order(shown) else {}
+    last = {snapshot.module: snapshot for snapshot in shown}
+    programs = {snapshot.index: snapshot.program for snapshot in last.values()}
+    return {index: program for index, program in programs.items() if has_order(program)}
+
+
+class _Numbers:
+    """The number of a node, by its id and, where several graphs have that id, its graph; -1 if there is none, or no telling which."""
+
+    def __init__(self, program: Program) -> None:
+        self._by_key: dict[NodeKey, int] = {}
+        self._by_id: dict[str, int] = {}
+        for graph in program:
+            for node in graph:
+                number = len(self._by_key)
+                self._by_key[graph.name, node.id] = number
+                self._by_id[node.id] = -1 if node.id in self._by_id else number
+
+    def __call__(self, node: str, graph: str = "") -> int:
+        return self._by_key.get((graph, node), self._by_id.get(node, -1))

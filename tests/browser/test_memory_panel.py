@@ -1,0 +1,164 @@
+"""The memory panel: the lane, the point, and the buffers alive there, as `opscope memory` prints them and linked with the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Corpus
+
+from browser.conftest import serving
+from browser.harness import Open, Viewer, until
+from opscope.memory.model import Memory
+from opscope.memory.shown import remember_source
+from opscope.memory.sources import read_memory
+from opscope.quantities import short_bytes
+from opscope.recording.sources import open_recording
+from opscope.render.writers.html import write
+from opscope.view_options import ViewOptions
+
+
+@pytest.fixture(scope="module")
+def dump(corpus: Corpus) -> Path:
+    return next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
+
+
+@pytest.fixture(scope="module")
+def memory(dump: Path) -> Memory:
+    (memory,) = read_memory(str(dump))
+    return memory
+
+
+@pytest.fixture(scope="module")
+def page(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    recording = open_recording(dump).only(-1)
+    remember_source(str(dump), recording)
+    target = tmp_path_factory.mktemp("memory") / "page.html"
+    write([recording], target, ViewOptions())
+    return target.as_uri()
+
+
+@pytest.fixture(scope="module")
+def served(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("served")) as serve:
+        yield serve(dump)
+
+
+def opened(open_address: Callable[..., Viewer], address: str, memory: Memory, **settings: Any) -> Viewer:
+    """The page with the panel open, after the last pass."""
+    viewer = open_address(address, **settings)
+    viewer.key("u")
+    viewer.press("Show the last pass")
+    until(lambda: point(viewer).startswith("Step"))
+    return viewer
+
+
+def point(viewer: Viewer) -> str:
+    return viewer.page.get_by_role("status", name="Point").inner_text()
+
+
+def cells(viewer: Viewer) -> list[list[str]]:
+    rows = viewer.page.get_by_role("table", name="Buffers alive").get_by_role("row").all()[1:]
+    return [[cell.inner_text() for cell in row.get_by_role("cell").all()] for row in rows]
+
+
+def step(memory: Memory, position: int) -> str:
+    name = memory.step_at(position)
+    return f"Step {position + 1} of {len(memory.steps)}, {name}: {short_bytes(memory.bytes_at(position))} in use"
+
+
+def slider(viewer: Viewer) -> Any:
+    return viewer.page.get_by_role("slider", name="Point of the run")
+
+
+def at(viewer: Viewer, memory: Memory, position: int) -> tuple[float, float]:
+    """Where a position is in the lane."""
+    box = slider(viewer).bounding_box()
+    return box["x"] + (position + 0.5) / len(memory.steps) * box["width"], box["y"] + box["height"] / 2
+
+
+@pytest.mark.parametrize("where", ["page", "served"])
+def test_the_panel_says_what_the_command_says(open_address: Open, where: str, memory: Memory, request: pytest.FixtureRequest) -> None:
+    viewer = opened(open_address, request.getfixturevalue(where), memory)
+    assert viewer.page.get_by_role("status", name="Peak").inner_text() == "3.33 MB, reported by XLA"
+    assert point(viewer).startswith(step(memory, memory.peak))
+    until(lambda: len(cells(viewer)) > 5)
+    live = memory.live(memory.peak)
+    for (size, _, name, kind, why, *_), (buffer, _) in zip(cells(viewer)[:4], live, strict=False):
+        assert (size, name, kind, why) == (short_bytes(buffer.bytes or 0), buffer.name, str(buffer.type), buffer.why)
+    alive = 1 + sum(1 + len(row.shares) for row in live)
+    assert viewer.page.get_by_role("table", name="Buffers alive").get_attribute("aria-rowcount") == str(alive)
+
+
+def test_the_lane_and_the_graph_are_linked(open_address: Open, page: str, memory: Memory) -> None:
+    viewer = opened(open_address, page, memory)
+    position = memory.position_of("cudnn-conv.1")
+    viewer.page.mouse.move(*at(viewer, memory, position))
+    until(lambda: point(viewer).startswith(step(memory, position)))
+    viewer.page.mouse.click(*at(viewer, memory, position))
+    until(lambda: viewer.idle()["selectedNode"] == "cudnn-conv.1")
+    assert slider(viewer).get_attribute("aria-valuenow") == str(position)
+    slider(viewer).focus()
+    viewer.key("ArrowRight", "ArrowRight", "ArrowLeft")
+    viewer.page.mouse.move(5, 5)
+    until(lambda: point(viewer).startswith(step(memory, position + 1)))
+    viewer.key("End")
+    until(lambda: point(viewer).startswith(step(memory, len(memory.steps) - 1)))
+    viewer.press("Go to the peak")
+    until(lambda: viewer.idle()["selectedNode"] == memory.step_at(memory.peak))
+    table = viewer.page.get_by_role("table", name="Buffers alive")
+    until(lambda: table.get_by_role("button", name="while.15", exact=True).count())
+    table.get_by_role("button", name="while.15", exact=True).first.click()
+    until(lambda: viewer.idle()["selectedNode"] == "while.15")
+
+
+def test_a_part_of_the_lane_is_highlighted_on_the_graph(open_address: Open, page: str, memory: Memory) -> None:
+    viewer = opened(open_address, page, memory)
+    canvas = viewer.page.get_by_role("application", name="Graph", exact=True)
+    before = canvas.screenshot()
+    x, y = at(viewer, memory, 3)
+    viewer.page.mouse.move(x, y)
+    viewer.page.mouse.down()
+    viewer.page.mouse.move(*at(viewer, memory, 30), steps=5)
+    viewer.page.mouse.up()
+    viewer.page.mouse.move(5, 5)
+    viewer.idle()
+    assert canvas.screenshot() != before
+    slider(viewer).focus()
+    viewer.key("Escape")
+    until(lambda: canvas.screenshot() == before)
+
+
+def test_groups_sum_up_and_close(open_address: Open, page: str, memory: Memory) -> None:
+    viewer = opened(open_address, page, memory)
+    viewer.page.get_by_label("Group buffers by").select_option("kind")
+    until(lambda: any(row[1].startswith("saved ") for row in cells(viewer)))
+    first = cells(viewer)[0]
+    assert first[0] == short_bytes(4 * 524_288) and first[1].startswith("saved") and first[1].endswith("4 buffers")
+    viewer.page.get_by_role("button", name="saved", exact=True).click()
+    until(lambda: len(cells(viewer)) > 1 and len(cells(viewer)[1]) == 2)
+
+
+def test_the_dock_shows_one_panel_and_remembers_sizes(open_address: Open, page: str, memory: Memory) -> None:
+    viewer = opened(open_address, page, memory, viewport={"width": 900, "height": 700}, color_scheme="dark")
+    panel = viewer.page.get_by_role("region", name="Memory", exact=True)
+    before = panel.bounding_box()["height"]
+    viewer.page.get_by_role("separator", name="Resize memory").focus()
+    viewer.key("ArrowUp")
+    assert panel.bounding_box()["height"] == before + 24
+    viewer.page.get_by_role("tab", name="Table").click()
+    assert "table" in viewer.idle()["panels"] and "memory" not in viewer.state()["panels"]
+    viewer.key("u")
+    assert panel.bounding_box()["height"] == before + 24
+    viewer.press("Close memory")
+    assert panel.count() == 0
+
+
+def test_a_page_says_why_it_has_no_memory(open_address: Open, page: str) -> None:
+    viewer = open_address(page)
+    viewer.key("u")
+    alert = viewer.page.get_by_role("alert")
+    until(lambda: alert.count())
+    assert "after the last pass of each module" in alert.inner_text()

@@ -1,0 +1,88 @@
+"""The memory of what is shown: which report belongs to it, and how it reaches a page."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from base64 import b64decode
+from math import isnan
+from pathlib import Path
+
+import pytest
+from conftest import Corpus
+from support.wire_reader import WireReader
+
+from opscope.loading import load, load_all
+from opscope.memory.shown import memory_of, remember_source
+from opscope.memory.sources import read_memory
+from opscope.program import Program
+from opscope.recording.sources import open_recording
+from opscope.render.wire.memory import encode_memory
+from opscope.render.writers.html import document
+from opscope.serve.recordings import ServedRecording
+
+
+@pytest.fixture(scope="module")
+def dump(corpus: Corpus) -> Path:
+    return next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
+
+
+@pytest.fixture(scope="module")
+def optimized(dump: Path) -> Program:
+    (program,) = load_all(str(dump))
+    return program
+
+
+def test_columns_are_the_buffers(optimized: Program) -> None:
+    memory = memory_of(optimized)
+    wire = WireReader(encode_memory(memory, optimized))
+    strings = wire.strings("strings")
+    ids = [node.id for graph in optimized for node in graph]
+    assert [ids[node] for node in wire.column("steps")] == list(memory.steps)
+    buffers = sorted(memory.buffers, key=lambda buffer: (buffer.born, buffer.last, buffer.name))
+    born = wire.column("born")
+    rows = zip(wire.column("node"), wire.column("bytes"), wire.column("kind"), born, wire.column("length"), wire.column("why"), strict=True)
+    assert [
+        (ids[node], None if isnan(size) else int(size), wire.fields["kinds"][kind], at, at + length, strings[why])
+        for node, size, kind, at, length, why in rows
+    ] == [(buffer.node, buffer.bytes, buffer.kind, buffer.born, buffer.last, buffer.why) for buffer in buffers]
+    assert (wire.fields["peak"], wire.fields["peakBytes"]) == (memory.peak, memory.peak_bytes)
+    slots = wire.column("slot")
+    shared = {(slots[a], buffer.slot) for a, buffer in enumerate(buffers)}
+    assert len(shared) == len({slot for _, slot in shared}) == wire.fields["slots"]
+
+
+def test_a_program_has_the_report_of_its_source(dump: Path, optimized: Program) -> None:
+    assert memory_of(load_all(str(dump))[0]).origin == "computed"
+    (program,) = load_all(str(dump))
+    remember_source(str(dump), program)
+    (reported,) = read_memory(str(dump))
+    assert memory_of(program) == reported
+    before = load(f"{dump}@0")
+    remember_source(f"{dump}@0", before)
+    assert memory_of(before).origin == "computed", "the report is about the program after all passes"
+
+
+def test_every_pass_of_a_served_recording_has_its_memory(dump: Path) -> None:
+    recording = open_recording(dump)
+    remember_source(str(dump), recording)
+    served = ServedRecording("dump", lambda: recording, recording)
+    last = recording.snapshot(-1)
+    for number, origin in ((last.index, "reported"), (0, "computed")):
+        body, _ = served.answer("memory", number, {})
+        assert WireReader(gzip.decompress(body)).fields["origin"] == origin
+
+
+def test_a_page_has_the_memory_of_what_is_in_the_order_of_a_run(dump: Path, optimized: Program) -> None:
+    recording = open_recording(dump).only(-1)
+    remember_source(str(dump), recording)
+    (block,) = _memory_blocks("".join(document([recording])))
+    assert block.fields["origin"] == "reported" and block.fields["peakBytes"] == 3_330_319
+    (computed,) = _memory_blocks("".join(document([optimized])))
+    assert computed.fields["origin"] == "computed"
+    assert _memory_blocks("".join(document([load("demo:train_step")]))) == []
+
+
+def _memory_blocks(page: str) -> list[WireReader]:
+    packed = re.findall(r'id="opscope-memory-0-\d+">([^<]*)</script>', page)
+    return [WireReader(gzip.decompress(b64decode(text))) for text in packed]

@@ -1,0 +1,87 @@
+/** The memory of one run of a program, as `opscope.render.wire.memory` writes it. Its meaning is that of `opscope.memory.model`. */
+import { Sections } from "../program/sections";
+import type { StringTable } from "../program/types";
+
+export interface MemoryData {
+  readonly name: string;
+  readonly origin: "reported" | "computed" | "measured";
+  /** The first position at which the most bytes are in use, and the bytes of the run (all that is reserved, if a compiler reserves). */
+  readonly peak: number;
+  readonly peakBytes: number;
+  readonly reserved: number | undefined;
+  /** How many buffers are of unknown size; they are in no sum. */
+  readonly unknown: number;
+  readonly kinds: readonly string[];
+  /** The node that runs at each position, or -1 and a string number. */
+  readonly steps: Int32Array;
+  readonly stepNames: Int32Array;
+  /** Columns of buffers, sorted by birth. A buffer is alive from `born` to `last`, both included. */
+  readonly count: number;
+  readonly node: Int32Array;
+  /** Where the node is not one of the program: its name. */
+  readonly nameOf: Int32Array;
+  /** NaN: unknown. */
+  readonly bytes: Float64Array;
+  readonly kind: Int32Array;
+  readonly born: Int32Array;
+  readonly last: Int32Array;
+  /** Buffers in the order in which they end. */
+  readonly byEnd: Int32Array;
+  /** Buffers of one slot share memory; -1: it shares with none. */
+  readonly slot: Int32Array;
+  readonly slotCount: number;
+  /** String numbers. */
+  readonly output: Int32Array;
+  readonly type: Int32Array;
+  readonly why: Int32Array;
+  readonly module: Int32Array;
+  readonly source: Int32Array;
+  readonly strings: StringTable;
+}
+
+export function decodeMemory(bytes: Uint8Array): MemoryData {
+  const sections = new Sections(bytes);
+  const fields = sections.fields as unknown as Pick<MemoryData, "name" | "origin" | "peak" | "peakBytes" | "unknown" | "kinds"> & {
+    readonly reserved: number | null;
+    readonly slots: number;
+  };
+  const born = sections.integers("born");
+  const length = sections.integers("length");
+  const last = born.map((at, i) => at + length[i]);
+  const column = (name: string) => sections.integers(name);
+  return {
+    name: fields.name,
+    origin: fields.origin,
+    peak: fields.peak,
+    peakBytes: fields.peakBytes,
+    reserved: fields.reserved ?? undefined,
+    unknown: fields.unknown,
+    kinds: fields.kinds,
+    steps: column("steps"),
+    stepNames: column("stepNames"),
+    count: born.length,
+    node: column("node"),
+    nameOf: column("name"),
+    bytes: sections.floats("bytes"),
+    kind: column("kind"),
+    born,
+    last,
+    byEnd: Int32Array.from(last.keys()).sort((a, b) => last[a] - last[b]),
+    slot: column("slot"),
+    slotCount: fields.slots,
+    output: column("output"),
+    type: column("type"),
+    why: column("why"),
+    module: column("module"),
+    source: column("source"),
+    strings: sections.strings("strings"),
+  };
+}
+
+/** Which of two buffers in one memory represents it: the larger, of equal ones the younger, then the one that ends first. */
+export function comesFirst({ bytes, born, last }: MemoryData, a: number, b: number): boolean {
+  const [one, other] = [bytes[a] || 0, bytes[b] || 0];
+  if (one !== other) return one > other;
+  if (born[a] !== born[b]) return born[a] > born[b];
+  return last[a] !== last[b] ? last[a] < last[b] : a < b;
+}

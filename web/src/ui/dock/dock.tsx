@@ -1,0 +1,47 @@
+/** The dock below the graph: one panel at a time, with tabs for the others. */
+import type { ComponentChildren, JSX } from "preact";
+import { Divider } from "../panels/divider";
+import { IconButton } from "../panels/icons";
+import { TablePanel } from "../panels/table";
+import type { Session } from "../session";
+import { DOCK, type DockPanel } from "../state/panels";
+import type { PanelSizes } from "../state/panelSizes";
+import type { Docked } from "./docked";
+import { MemoryPanel } from "./memoryPanel";
+
+const PANELS: { readonly [name in DockPanel]: { readonly title: string; readonly Panel: (docked: Docked) => JSX.Element } } = {
+  table: { title: "Table", Panel: TablePanel },
+  memory: { title: "Memory", Panel: MemoryPanel },
+};
+
+export function Dock({ session, sizes }: { readonly session: Session; readonly sizes: PanelSizes }): JSX.Element | null {
+  const open = DOCK.find((name) => session.openPanels.has(name));
+  if (open === undefined) return null;
+  const { Panel } = PANELS[open];
+  const bar = (controls: ComponentChildren) => (
+    <div class="bar">
+      <div class="tabs" role="tablist" aria-label="Panels below the graph">
+        {DOCK.map((name) => (
+          <button
+            key={name}
+            type="button"
+            class="tab"
+            role="tab"
+            aria-selected={name === open}
+            onClick={() => session.openPanels.set(name, true)}
+          >
+            {PANELS[name].title}
+          </button>
+        ))}
+      </div>
+      {controls}
+      <IconButton name={`Close ${open}`} icon="close" onClick={() => session.openPanels.set(open, false)} />
+    </div>
+  );
+  return (
+    <>
+      <Divider name={open} panel={open} side="bottom" sizes={sizes} />
+      <Panel key={open} session={session} bar={bar} />
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+/** Colours of kinds of buffers, by the names that `opscope.memory.model` gives them. */
+import type { Shade } from "../../core/base/colour";
+
+const SHADES: Readonly<Record<string, Shade>> = {
+  parameter: { light: "#8DA2CE", dark: "#5A6FA0" },
+  input: { light: "#9FD0E6", dark: "#3F7C97" },
+  buffer: { light: "#C3DDE8", dark: "#4C6A77" },
+  gradient: { light: "#E59ABB", dark: "#96456A" },
+  "optimizer state": { light: "#B9A4DD", dark: "#6A4F9C" },
+  constant: { light: "#CFCFD6", dark: "#5A5A64" },
+  output: { light: "#6DBFB0", dark: "#2F7F73" },
+  saved: { light: "#F0B052", dark: "#B0751B" },
+  temporary: { light: "#A8D08D", dark: "#4F7F3A" },
+  workspace: { light: "#D6BE8A", dark: "#7C6A3C" },
+  earlier: { light: "#DEDEE4", dark: "#44444D" },
+};
+const OTHER: Shade = { light: "#E6E6EA", dark: "#3A3A42" };
+
+export function kindShade(kind: string): Shade {
+  return SHADES[kind] ?? OTHER;
+}
+
+/** What a kind is called in the legend. */
+export function kindTitle(kind: string): string {
+  return kind === "saved" ? "saved for backward" : kind === "earlier" ? "from before the recording" : kind;
+}

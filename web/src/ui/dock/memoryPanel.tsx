@@ -1,0 +1,121 @@
+/** What is in memory while the program runs: the lane, and the buffers that are alive at a point of it. */
+import type { JSX } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import { GROUPED_BY, type GroupedBy } from "../../core/memory/live";
+import { bytesText } from "../../core/text/quantities";
+import type { StepFacts } from "../engine/memoryProtocol";
+import { useSignal } from "../panels/hooks";
+import { clipped } from "../panels/outline";
+import type { Session } from "../session";
+import type { Docked } from "./docked";
+import { kindShade, kindTitle } from "./kinds";
+import { Lane } from "./lane";
+import { LiveSet } from "./liveSet";
+import { MemoryLane } from "./memoryLane";
+
+const ORIGINS = {
+  reported: "reported by XLA",
+  computed: "computed from the order of the program",
+  measured: "measured by the allocator",
+} as const;
+const GROUPS: Readonly<Record<GroupedBy, string>> = { buffer: "nothing", module: "module", source: "source line", kind: "kind" };
+
+export function MemoryPanel({ session, bar }: Docked): JSX.Element {
+  const lane = useMemo(() => new MemoryLane(session), [session]);
+  useSignal(lane.onChange);
+  useEffect(() => void lane.load(), [session.program, session.shown !== undefined]);
+  useEffect(() => void lane.refreshSpans(), [session.about.node]);
+  const { summary, hovered, live } = lane;
+  const facts = hovered ?? live;
+  return (
+    <section class="sheet memory" aria-label="Memory">
+      {bar(
+        <>
+          <span class="quiet" role="status" aria-label="Peak">
+            {summary ? `${bytesText(summary.peakBytes)}, ${ORIGINS[summary.origin]}` : lane.problem ? "" : "Reading…"}
+          </span>
+          <ToLastPass lane={lane} session={session} />
+          <span class="grow" />
+          <label class="choice">
+            <span aria-hidden="true">Group:</span>
+            <select
+              aria-label="Group buffers by"
+              value={lane.by}
+              onChange={(event) => lane.groupBy(event.currentTarget.value as GroupedBy)}
+            >
+              {GROUPED_BY.map((name) => (
+                <option key={name} value={name} selected={name === lane.by}>
+                  {GROUPS[name]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button
+            type="button"
+            class="tool"
+            disabled={!summary}
+            data-hint="Show what is alive where the most bytes are in use"
+            onClick={() => summary && void lane.choose(summary.peak, true)}
+          >
+            Go to the peak
+          </button>
+        </>,
+      )}
+      {lane.problem && (
+        <p class="quiet padded" role="alert">
+          {clipped(lane.problem, 600)}
+        </p>
+      )}
+      {!lane.problem && (
+        <>
+          <Lane session={session} lane={lane} />
+          <p class="point" role="status" aria-label="Point">
+            {facts && summary ? sentence(facts, summary.steps) : " "}
+            {summary && live && <Kinds lane={lane} session={session} />}
+          </p>
+          <LiveSet session={session} lane={lane} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function sentence({ position, runs, bytes }: StepFacts, steps: number): string {
+  const name = runs ? `, ${clipped(runs.id, 80)}` : "";
+  return `Step ${(position + 1).toLocaleString("en-US")} of ${steps.toLocaleString("en-US")}${name}: ${bytesText(bytes)} in use`;
+}
+
+/** The colours, with the bytes of each kind at the point. */
+function Kinds({ lane, session }: { readonly lane: MemoryLane; readonly session: Session }): JSX.Element {
+  const { byKind } = lane.live!;
+  const { kinds, unknown } = lane.summary!;
+  return (
+    <>
+      {kinds.map((kind, i) =>
+        byKind[i] > 0 ? (
+          <span key={kind} class="kind">
+            <i style={{ background: kindShade(kind)[session.theme.name] }} />
+            {kindTitle(kind)} {bytesText(byKind[i])}
+          </span>
+        ) : null,
+      )}
+      {unknown > 0 && <span>{unknown.toLocaleString("en-US")} buffers of unknown size are in no sum</span>}
+    </>
+  );
+}
+
+/** Before the last pass, nodes are not in the order in which they will run. */
+function ToLastPass({ lane, session }: { readonly lane: MemoryLane; readonly session: Session }): JSX.Element | null {
+  const { lastPass } = lane;
+  if (lastPass === undefined) return null;
+  return (
+    <button
+      type="button"
+      class="tool"
+      data-hint="Only then are nodes in the order in which they run"
+      onClick={() => session.timeline.choose(lastPass)}
+    >
+      Show the last pass
+    </button>
+  );
+}

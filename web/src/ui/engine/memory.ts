@@ -1,0 +1,99 @@
+/** The memory of the program that is shown, for questions of the page. */
+import { type GroupedBy, liveAt, type LiveLine } from "../../core/memory/live";
+import type { MemoryData } from "../../core/memory/memory";
+import { type Usage, usageOf } from "../../core/memory/usage";
+import type { ProgramIndex } from "../../core/program/programIndex";
+import type { LiveRow, LiveSummary, MemorySummary, Named, NodeSpans, StepFacts } from "./memoryProtocol";
+import { nodeName } from "./names";
+
+export class ShownMemory {
+  private lines: readonly LiveLine[] = [];
+
+  /** `shownAs` has the number that each node of the memory's program has in the program that is shown, if they differ. */
+  constructor(
+    private readonly memory: MemoryData,
+    readonly index: ProgramIndex,
+    private readonly shownAs: Int32Array | undefined,
+  ) {}
+
+  get summary(): MemorySummary {
+    const { origin, peak, peakBytes, reserved, unknown, kinds, steps } = this.memory;
+    const [mostBytes] = usageOf(this.memory, peak, peak + 1, 1).total;
+    return { origin, peak, peakBytes, reserved, unknown, kinds, steps: steps.length, mostBytes };
+  }
+
+  usage(from: number, to: number, columns: number): Usage {
+    return usageOf(this.memory, from, to, columns);
+  }
+
+  step(position: number): StepFacts {
+    return { position, runs: this.runsAt(position), bytes: this.usage(position, position + 1, 1).total[0] };
+  }
+
+  live(position: number, by: GroupedBy, closed: readonly string[]): LiveSummary {
+    const { memory } = this;
+    const { total, stack } = this.usage(position, position + 1, 1);
+    this.lines = liveAt(memory, position, by, new Set(closed));
+    const buffers = this.lines.reduce((sum, { buffer, shares, group }) => sum + (group === undefined && buffer >= 0 && !shares ? 1 : 0), 0);
+    return { position, runs: this.runsAt(position), bytes: total[0], lines: this.lines.length, buffers, byKind: [...stack] };
+  }
+
+  rows(from: number, to: number): LiveRow[] {
+    return this.lines.slice(from, to).map((line) => this.row(line));
+  }
+
+  /** A mark for each node that runs from one position to before another. */
+  nodesIn(from: number, to: number): Uint8Array {
+    const mark = new Uint8Array(this.index.program.nodeCount);
+    for (let position = from; position < to; position++) {
+      const node = this.shown(this.memory.steps[position] ?? -1);
+      if (node >= 0) mark[node] = 1;
+    }
+    return mark;
+  }
+
+  spans(node: number): NodeSpans {
+    const { memory } = this;
+    const spans: [number, number][] = [];
+    for (let buffer = 0; buffer < memory.count; buffer++)
+      if (this.shown(memory.node[buffer]) === node) spans.push([memory.born[buffer], memory.last[buffer]]);
+    return { position: memory.steps.findIndex((step) => this.shown(step) === node), spans };
+  }
+
+  private row({ buffer, shares, group, bytes, count }: LiveLine): LiveRow {
+    const { memory } = this;
+    const size = Number.isNaN(bytes) ? -1 : bytes;
+    if (group !== undefined) return { group, count, bytes: size };
+    if (buffer < 0) return { count: 1, bytes: size };
+    const text = (column: Int32Array) => memory.strings.at(column[buffer]);
+    return {
+      count: 1,
+      bytes: size,
+      buffer: {
+        made: this.named(memory.node[buffer], text(memory.nameOf)),
+        output: text(memory.output),
+        kind: memory.kinds[memory.kind[buffer]],
+        type: text(memory.type),
+        why: text(memory.why),
+        module: text(memory.module),
+        source: text(memory.source),
+        lastUse: this.runsAt(memory.last[buffer]),
+        shares,
+      },
+    };
+  }
+
+  private runsAt(position: number): Named | undefined {
+    const { steps, stepNames, strings } = this.memory;
+    return position < steps.length ? this.named(steps[position], strings.at(stepNames[position])) : undefined;
+  }
+
+  private named(node: number, name: string): Named {
+    const shown = this.shown(node);
+    return shown < 0 ? { node: -1, id: name } : nodeName(this.index, shown);
+  }
+
+  private shown(node: number): number {
+    return node >= 0 && this.shownAs ? (this.shownAs[node] ?? -1) : node;
+  }
+}

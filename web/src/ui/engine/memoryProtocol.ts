@@ -1,0 +1,69 @@
+/** What the page and the engine exchange about memory. */
+import type { GroupedBy } from "../../core/memory/live";
+import type { MemoryData } from "../../core/memory/memory";
+import type { Usage } from "../../core/memory/usage";
+import type { NodeName, WireAt } from "./protocol";
+
+export interface MemorySummary extends Pick<MemoryData, "origin" | "peak" | "peakBytes" | "reserved" | "unknown" | "kinds"> {
+  readonly steps: number;
+  /** The most bytes in use at one point. */
+  readonly mostBytes: number;
+}
+
+/** A node, or the name of something that ran and is not one. */
+export type Named = NodeName | { readonly node: -1; readonly id: string };
+
+/** A point of the run. */
+export interface StepFacts {
+  readonly position: number;
+  /** Undefined before the first step and after the last. */
+  readonly runs: Named | undefined;
+  readonly bytes: number;
+}
+
+export interface LiveSummary extends StepFacts {
+  /** Lines of the list, which `memoryRows` gives; how many of them are buffers, each memory once. */
+  readonly lines: number;
+  readonly buffers: number;
+  /** Bytes by kind, in the order of the kinds. */
+  readonly byKind: readonly number[];
+}
+
+/** A line of the list of buffers: a group with the sum of its buffers, or a buffer. */
+export interface LiveRow {
+  readonly group?: string;
+  /** Of a group: how many buffers. */
+  readonly count: number;
+  /** -1: unknown. */
+  readonly bytes: number;
+  readonly buffer?: {
+    readonly made: Named;
+    readonly output: string;
+    readonly kind: string;
+    readonly type: string;
+    readonly why: string;
+    readonly module: string;
+    readonly source: string;
+    readonly lastUse: Named | undefined;
+    /** It is in the same memory as the buffer before it. */
+    readonly shares: boolean;
+  };
+}
+
+/** Where a node is in the run: its position (-1: it does not run), and when each of its buffers is alive. */
+export interface NodeSpans {
+  readonly position: number;
+  readonly spans: readonly (readonly [born: number, last: number])[];
+}
+
+export interface MemoryMethods {
+  /** Reads the memory of the program that is shown; the other questions are about it. */
+  memory(params: { readonly at: WireAt }): MemorySummary;
+  memoryUsage(params: { readonly from: number; readonly to: number; readonly columns: number }): Usage;
+  memoryStep(params: { readonly position: number }): StepFacts;
+  memoryLive(params: { readonly position: number; readonly by: GroupedBy; readonly closed: readonly string[] }): LiveSummary;
+  memoryRows(params: { readonly from: number; readonly to: number }): readonly LiveRow[];
+  /** Nodes that run in a part of the run, as a mark for each node of the program. */
+  memoryNodes(params: { readonly from: number; readonly to: number }): Uint8Array;
+  memorySpans(params: { readonly node: number }): NodeSpans;
+}

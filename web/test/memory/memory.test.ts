@@ -1,0 +1,98 @@
+/** The lane and the list show what `opscope memory` prints: both models are asked about the same random buffers. */
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type GroupedBy, type LiveLine, liveAt } from "../../src/core/memory/live";
+import { decodeMemory, type MemoryData } from "../../src/core/memory/memory";
+import { usageOf } from "../../src/core/memory/usage";
+import { python } from "../support/python";
+
+const directory = mkdtempSync(join(tmpdir(), "opscope-memory-"));
+
+interface Expected {
+  peak: number;
+  peakBytes: number;
+  unknown: number;
+  totals: number[];
+  byKind: number[][];
+  live: [why: string, bytes: number | null, shares: string[]][][];
+}
+
+describe("memory that Python wrote", () => {
+  let expected: Expected;
+  let memory: MemoryData;
+  let steps: number[];
+
+  beforeAll(() => {
+    python("memory/write_sample.py", directory);
+    expected = JSON.parse(readFileSync(join(directory, "expected.json"), "utf-8")) as Expected;
+    memory = decodeMemory(new Uint8Array(readFileSync(join(directory, "memory.opsw"))));
+    steps = [...expected.totals.keys()];
+  });
+
+  const lines = (position: number, by: GroupedBy, closed: string[] = []): LiveLine[] => liveAt(memory, position, by, new Set(closed));
+  const why = (buffer: number): string => memory.strings.at(memory.why[buffer]);
+
+  it("has its peak, its nodes, and names for what is not a node", () => {
+    const { peak, peakBytes, unknown } = memory;
+    expect({ peak, peakBytes, unknown }).toEqual({ peak: expected.peak, peakBytes: expected.peakBytes, unknown: expected.unknown });
+    expect([...memory.steps]).toEqual(steps.map((step) => (step === 59 ? -1 : step)));
+    expect(memory.strings.at(memory.stepNames[59])).toBe("not a node");
+    const strangers = [...memory.node.keys()].filter((buffer) => memory.node[buffer] < 0);
+    expect(strangers.length).toBeGreaterThan(3);
+    expect(new Set(strangers.map((buffer) => memory.strings.at(memory.nameOf[buffer])))).toEqual(new Set(["elsewhere"]));
+  });
+
+  it("has the same bytes in use at every position, in total and by kind", () => {
+    const usage = usageOf(memory, 0, 60, 1000);
+    expect([...usage.position]).toEqual(steps);
+    expect([...usage.total]).toEqual(expected.totals);
+    const kinds = memory.kinds.length;
+    expect(steps.map((step) => [...usage.stack.subarray(step * kinds, (step + 1) * kinds)])).toEqual(expected.byKind);
+  });
+
+  it("shows the highest point of each column, wherever the lane begins", () => {
+    for (const [from, to, columns] of [
+      [0, 60, 7],
+      [13, 41, 5],
+      [59, 60, 3],
+    ]) {
+      const usage = usageOf(memory, from, to, columns);
+      const byColumn = Array.from({ length: usage.columns }, (_, c) =>
+        steps.filter((step) => step >= from && step < to && Math.floor(((step - from) * usage.columns) / (to - from)) === c),
+      );
+      expect([...usage.total]).toEqual(byColumn.map((inside) => Math.max(...inside.map((step) => expected.totals[step]))));
+      for (const [c, position] of usage.position.entries()) {
+        expect(byColumn[c]).toContain(position);
+        expect(expected.totals[position]).toBe(usage.total[c]);
+      }
+    }
+  });
+
+  it("lists the same buffers, with those in the same memory, and what is reserved and unused", () => {
+    for (const step of steps) {
+      const rows: [string, number | null, string[]][] = [];
+      for (const { buffer, shares, bytes } of lines(step, "buffer")) {
+        if (shares) rows.at(-1)![2].push(why(buffer));
+        else rows.push([buffer < 0 ? "reserved, but not in use at this point" : why(buffer), Number.isNaN(bytes) ? null : bytes, []]);
+      }
+      const sorted = (all: [string, number | null, string[]][]) => all.map(([name, size, more]) => [name, size, [...more].sort()]).sort();
+      expect(rows.map((row) => row[1])).toEqual(expected.live[step].map((row) => row[1]));
+      expect(sorted(rows)).toEqual(sorted(expected.live[step]));
+    }
+  });
+
+  it("groups add up, the largest first, and a closed one has no lines", () => {
+    const at = expected.peak;
+    for (const by of ["module", "source", "kind"] as const) {
+      const groups = lines(at, by).filter(({ group }) => group !== undefined);
+      expect(groups.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(expected.totals[at]);
+      expect(groups.map(({ bytes }) => bytes)).toEqual(groups.map(({ bytes }) => bytes).sort((a, b) => b - a));
+      const [first] = groups;
+      const closed = lines(at, by, [first.group!]);
+      expect(closed.length).toBeLessThan(lines(at, by).length);
+      expect(closed[1].group).toBe(groups[1]?.group);
+    }
+  });
+});
