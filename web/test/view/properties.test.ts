@@ -160,6 +160,22 @@ describe("any view of any graph", () => {
     );
   });
 
+  it("is built once at first sight, whatever is open then", () => {
+    fc.assert(
+      fc.property(sketches, specs, (list, { calls, fold, rules }) => {
+        const program = build(list);
+        const first: ViewSpec = { calls, fold, rules };
+        const view = buildView(program, first);
+        expect(buildView(program, { ...first, open: [], closed: [] })).toBe(view);
+        // An option that is named, even with its default, is not in that view.
+        const again = buildView(program, { ...first, names: false });
+        expect(again).not.toBe(view);
+        expect(again).toEqual(view);
+      }),
+      { numRuns: 100, seed: 12 },
+    );
+  });
+
   it("draws the flow forward between groups that fold: no new cycle", () => {
     fc.assert(
       fc.property(sketches, (list) => {

@@ -2,7 +2,7 @@
 
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import { build } from "./build";
-import { initialExpansion } from "./initial/expansion";
+import { initialView } from "./initial/expansion";
 import { buildTwoHalves } from "./twoHalves/columns";
 
 export { DEFAULT_RULES } from "./choose/options";
@@ -10,5 +10,5 @@ export { DEFAULT_RULES } from "./choose/options";
 /** Throws only for a graph that does not exist; other unknown names become remarks. */
 export function buildView(program: ProgramData, spec: ViewSpec): Visible {
   if (spec.forwardBackward) return buildTwoHalves(program, spec);
-  return spec.depth === undefined && !spec.flatten ? build(program, initialExpansion(program, spec)) : build(program, spec);
+  return spec.depth === undefined && !spec.flatten ? initialView(program, spec) : build(program, spec);
 }

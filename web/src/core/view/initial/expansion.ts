@@ -29,27 +29,31 @@ interface Expansion {
   /** Groups that are open beyond that depth, and groups that are closed above it. */
   readonly open: readonly string[];
   readonly closed: readonly string[];
+  /** What is seen then. */
+  readonly view: Visible;
 }
 
-const AS_IT_FITS: Expansion = { depth: undefined, open: [], closed: [] };
-
-/** A specification without a depth, with what is open at first added. */
-export function initialExpansion(program: ProgramData, spec: ViewSpec): ViewSpec {
-  if (spec.around?.length || spec.paths || spec.only) return spec;
-  const expansion = expansionOf(program, spec);
-  if (expansion === AS_IT_FITS) return spec;
+/** The view of a specification without a depth: what is open at first is added to it. */
+export function initialView(program: ProgramData, spec: ViewSpec): Visible {
+  if (spec.around?.length || spec.paths || spec.only) return build(program, spec);
+  const { graph, groupBy, calls, fold, rules, hideRoles, ...rest } = spec;
+  const expansion = expansionOf(program, { graph, groupBy, calls, fold, rules, hideRoles });
+  if (Object.values(rest).every(saysNothing)) return expansion.view;
   const [open, closed] = [new Set(spec.open), new Set(spec.closed)];
   for (const key of expansion.open) if (!closed.has(key)) open.add(key);
   for (const key of expansion.closed) if (!open.has(key)) closed.add(key);
-  const calls = expansion.depth === undefined ? spec.calls : false;
-  return { ...spec, depth: expansion.depth, calls, open: [...open], closed: [...closed] };
+  const { depth } = expansion;
+  return build(program, { ...spec, depth, calls: depth === undefined ? calls : false, open: [...open], closed: [...closed] });
+}
+
+function saysNothing(option: unknown): boolean {
+  return option === undefined || (Array.isArray(option) && option.length === 0);
 }
 
 /** Worked out once for each way to look at a program. */
 const expansionsOf = memoized((_: ProgramData) => new Map<string, Expansion>());
 
-function expansionOf(program: ProgramData, { graph, groupBy, calls, fold, rules, hideRoles }: ViewSpec): Expansion {
-  const plain: ViewSpec = { graph, groupBy, calls, fold, rules, hideRoles };
+function expansionOf(program: ProgramData, plain: ViewSpec): Expansion {
   const expansions = expansionsOf(program);
   const key = JSON.stringify(plain);
   const expansion = expansions.get(key) ?? expand(program, plain);
@@ -84,32 +88,39 @@ function expandFrom(program: ProgramData, plain: ViewSpec, fitting: Visible): Ex
   const wide = wideGroups(fitting)
     .filter((box) => depthOf[fitting.group[box]] >= depth)
     .map((box) => fitting.key[box]);
-  if (!isCalm(fitting)) return { depth, open: openOneByOne(program, { ...plain, calls: false, depth }), closed: [] };
+  if (!isCalm(fitting)) return { depth, closed: [], ...openOneByOne(program, { ...plain, calls: false, depth }) };
   if (wide.length > 0)
-    return { depth: undefined, open: openOneByOne(program, { ...plain, closed: [...(plain.closed ?? []), ...wide] }), closed: wide };
+    return { depth: undefined, closed: wide, ...openOneByOne(program, { ...plain, closed: [...(plain.closed ?? []), ...wide] }) };
   const around = openAroundLayers(program, plain, fitting);
-  if (around.length > 0) return { depth: undefined, open: around, closed: [] };
-  return plain.calls === false ? AS_IT_FITS : openTheFewCalls(program, { ...plain, calls: false, depth: depth + 1 }, fitting);
+  if (around) return { depth: undefined, closed: [], ...around };
+  const calls = plain.calls === false ? undefined : openTheFewCalls(program, { ...plain, calls: false, depth: depth + 1 }, fitting);
+  return calls ? { depth: depth + 1, closed: [], ...calls } : { depth: undefined, open: [], closed: [], view: fitting };
 }
 
+/** Groups and calls that are opened, and the view with them. */
+type Opened = Pick<Expansion, "open" | "view">;
+
 /** A graph of a few boxes that mostly calls others (two halves of a step, one loop) shows nothing while closed: its calls are opened. */
-function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible): Expansion {
-  if (closed.boxCount > FEW) return AS_IT_FITS;
+function openTheFewCalls(program: ProgramData, plain: ViewSpec, closed: Visible): Opened | undefined {
+  if (closed.boxCount > FEW) return undefined;
   const open: string[] = [];
+  let view = closed;
   for (let b = 0; b < closed.boxCount; b++) {
     if (!closed.expandable[b] || closed.kind[b] !== BoxKind.Call) continue;
     const tried = build(program, { ...plain, open: [...open, closed.key[b]] });
-    if (tried.boxCount <= PAGE && isCalm(tried)) open.push(closed.key[b]);
+    if (tried.boxCount > PAGE || !isCalm(tried)) continue;
+    open.push(closed.key[b]);
+    view = tried;
   }
-  return open.length > 0 ? { depth: plain.depth, open, closed: [] } : AS_IT_FITS;
+  return open.length > 0 ? { open, view } : undefined;
 }
 
 /**
  * The closed groups around the repeated layers, if a view without them shows none: people look for the layers of a model first. Nothing
  * if the picture would not be calm.
  */
-function openAroundLayers(program: ProgramData, plain: ViewSpec, fitting: Visible): string[] {
-  if (plain.fold === false || fitting.repeat.some((repeat, box) => repeat > 1 && fitting.kind[box] === BoxKind.Stack)) return [];
+function openAroundLayers(program: ProgramData, plain: ViewSpec, fitting: Visible): Opened | undefined {
+  if (plain.fold === false || fitting.repeat.some((repeat, box) => repeat > 1 && fitting.kind[box] === BoxKind.Stack)) return undefined;
   const traits = traitsOf(program);
   const tree = groupTree(traits, groupingOf(program, plain.groupBy));
   const layer = largestStack(findRepeats(traits, tree), tree, fitting.graph);
@@ -122,10 +133,10 @@ function openAroundLayers(program: ProgramData, plain: ViewSpec, fitting: Visibl
     const closed = Array.from(shown.group.keys()).find(
       (box) => shown.kind[box] === BoxKind.Group && shown.expandable[box] === 1 && ancestors.has(shown.group[box]),
     );
-    if (closed === undefined) return open;
+    if (closed === undefined) return open.length > 0 ? { open, view } : undefined;
     open.push(shown.key[closed]);
     view = build(program, { ...plain, open });
-    if (view.boxCount > PAGE || !isCalm(view) || wideGroups(view).length > 0) return [];
+    if (view.boxCount > PAGE || !isCalm(view) || wideGroups(view).length > 0) return undefined;
   }
 }
 
@@ -143,7 +154,7 @@ function largestStack(folding: Folding, tree: GroupTree, graph: number): number 
 }
 
 /** The smallest of the closed groups of a view, as long as the picture stays calm with them open. */
-function openOneByOne(program: ProgramData, spec: ViewSpec): string[] {
+function openOneByOne(program: ProgramData, spec: ViewSpec): Opened {
   const closed = build(program, spec);
   const shut = new Set(spec.closed);
   const groups: number[] = [];
@@ -152,12 +163,15 @@ function openOneByOne(program: ProgramData, spec: ViewSpec): string[] {
   }
   groups.sort((a, b) => closed.nodesInside[a] - closed.nodesInside[b]);
   const open: string[] = [];
+  let view = closed;
   for (const b of groups.slice(0, MOST_TRIED)) {
     const tried = build(program, { ...spec, open: [...open, closed.key[b]] });
     const isWide = wideGroups(tried).some((box) => tried.key[box] === closed.key[b]);
-    if (tried.boxCount <= PAGE && isCalm(tried) && !isWide) open.push(closed.key[b]);
+    if (tried.boxCount > PAGE || !isCalm(tried) || isWide) continue;
+    open.push(closed.key[b]);
+    view = tried;
   }
-  return open;
+  return { open, view };
 }
 
 function isCalm(view: Visible): boolean {
