@@ -10,6 +10,8 @@ export interface CameraMove {
   readonly look?: "fit" | "first";
   readonly reveal?: number;
   readonly revealLevel?: number;
+  /** The first change of the pass that is shown comes into view. */
+  readonly revealChange?: boolean;
   readonly keepCamera?: boolean;
   /** What stays in the picture keeps its place on the screen. */
   readonly stay?: boolean;
@@ -37,11 +39,12 @@ export function showAfter(
   move: CameraMove,
   { camera, title, anchor }: { readonly camera: Place | undefined; readonly title: Point | undefined; readonly anchor: number },
 ): void {
+  const reveal = move.revealChange ? shown.result.revealed : -1;
   const stays = move.stay && before ? anchorBetween(stage, before, shown, stage.selected) : undefined;
-  if (stays && before) showStaying(stage, before, shown, stays);
+  if (stays && before) showStaying(stage, before, shown, stays, reveal);
   else if (move.place) stage.show(shown, { place: move.place });
   else if (title && anchor >= 0) stage.show(shown, { title: { item: anchor, at: title } });
   else if (move.keepCamera) stage.show(shown, {});
   else if (move.restore && camera) stage.show(shown, { place: camera });
-  else stage.show(shown, { look: before ? (move.look ?? "fit") : "first" });
+  else stage.show(shown, { look: before ? (move.look ?? "fit") : "first", reveal });
 }

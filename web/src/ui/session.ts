@@ -288,13 +288,6 @@ export class Session {
     await this.about.loadNode(nodes[0]);
   }
 
-  /** Brings a node into view without selecting it: expands what hides it. */
-  async reveal(node: number): Promise<void> {
-    if (!this.shown?.hasBoxFor(node)) await this.draw({ reveal: node, keepCamera: true });
-    const box = this.shown?.result.boxOfNode[node] ?? -1;
-    if (box >= 0) this.stage?.reveal([box], false);
-  }
-
   /** Shows the group around a node at a depth: expands what hides it, and nothing more. */
   async goToGroup({ node, level }: ModulePlace): Promise<void> {
     await this.draw({ reveal: node, revealLevel: level, keepCamera: true });
@@ -393,7 +386,7 @@ export class Session {
             ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
             ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
             ...(isFree(look, view.camera) && isUntouched(view) ? { room: stage.room } : {}),
-            ...this.timeline.request,
+            ...this.timeline.request(look.revealChange),
           },
           report,
         ),

@@ -58,14 +58,13 @@ export class ScenePainter {
     this.visibleEdges = new Int32Array(drawable.scene.edgeCount);
   }
 
-  /** How many boxes and edges are visible, which is what painting costs. */
-  weigh({ camera, width, height }: Sight): number {
+  /** Are more boxes and edges visible than this? Painting costs as much as there are. Counting ends there: it is done for every frame. */
+  shows({ camera, width, height }: Sight, most: number): boolean {
     const x1 = camera.x + width / camera.scale,
       y1 = camera.y + height / camera.scale;
-    return (
-      querySpatial(this.drawable.boxIndex, camera.x, camera.y, x1, y1, this.visibleBoxes) +
-      querySpatial(this.drawable.edgeIndex, camera.x, camera.y, x1, y1, this.visibleEdges)
-    );
+    const visible = (index: SpatialData, room: Int32Array) => querySpatial(index, camera.x, camera.y, x1, y1, room.subarray(0, most + 1));
+    const boxes = visible(this.drawable.boxIndex, this.visibleBoxes);
+    return boxes > most || boxes + visible(this.drawable.edgeIndex, this.visibleEdges) > most;
   }
 
   paint(context: Context, theme: Theme, sight: Sight, emphasis?: Emphasis): void {

@@ -136,6 +136,8 @@ export class Stage {
       readonly title?: { item: number; at: Point };
       readonly place?: Place | undefined;
       readonly look?: "fit" | "first";
+      /** An item that comes into view; -1: none. */
+      readonly reveal?: number;
     },
   ): void {
     const before = this.shown;
@@ -155,13 +157,14 @@ export class Stage {
     else if (how.title) this.camera = this.withTitleAt(shown, how.title.item, how.title.at);
     else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
     else if (how.look) this.camera = this.initialCameraFor(shown);
-    if (before && !this.still) {
-      const what = motionBetween(before, was, shown, this.camera, this.width, this.height);
-      if (what)
-        this.begin(() => {
-          this.motion = { what, start: performance.now() };
-        });
-    }
+    const near = how.reveal === undefined || how.reveal < 0 ? undefined : this.cameraOn([how.reveal], false);
+    const what = before && !this.still ? motionBetween(before, was, shown, near ?? this.camera, this.width, this.height) : undefined;
+    if (what) {
+      this.camera = near ?? this.camera;
+      this.begin(() => {
+        this.motion = { what, start: performance.now() };
+      });
+    } else if (near) this.flyTo(near);
     this.draw();
     this.events.moved();
   }
@@ -192,8 +195,8 @@ export class Stage {
     this.place = place;
   }
 
-  /** Keeps a box where it was. */
-  private anchored(shown: Shown, item: number, screen: Rect): Camera {
+  /** The camera under which a box is where it was. */
+  anchored(shown: Shown, item: number, screen: Rect): Camera {
     const { scale } = this.camera;
     const rect = shown.rect(item);
     return { x: rect.x + rect.w / 2 - (screen.x + screen.w / 2) / scale, y: rect.y - screen.y / scale, scale };
@@ -219,8 +222,7 @@ export class Stage {
     return { x: title.x - at.x / scale, y: title.y - at.y / scale, scale };
   }
 
-  onScreen(rect: Rect): Rect {
-    const { x, y, scale } = this.camera;
+  onScreen(rect: Rect, { x, y, scale } = this.camera): Rect {
     return { x: (rect.x - x) * scale, y: (rect.y - y) * scale, w: rect.w * scale, h: rect.h * scale };
   }
 
@@ -256,7 +258,13 @@ export class Stage {
 
   /** Bring items into view, closer if they are too small to read. */
   reveal(items: readonly number[], closer: boolean): void {
-    if (!this.shown || items.length === 0) return;
+    const camera = this.cameraOn(items, closer);
+    if (camera) this.flyTo(camera);
+  }
+
+  /** The camera that brings items into view; undefined: they are. */
+  private cameraOn(items: readonly number[], closer: boolean): Camera | undefined {
+    if (!this.shown || items.length === 0) return undefined;
     const rects = items.map((item) => this.shown!.rect(item));
     const x = Math.min(...rects.map((r) => r.x)),
       y = Math.min(...rects.map((r) => r.y));
@@ -266,8 +274,8 @@ export class Stage {
     const { width, height } = this.room;
     const inside = on.x >= 0 && on.y >= 0 && on.x + on.w <= (this.width + width) / 2 && on.y + on.h <= height;
     const scale = clampScale(closer ? 1 : Math.max(this.camera.scale, 0.75));
-    if (inside && !closer && this.camera.scale >= 0.5) return;
-    this.flyTo(fit(rect, this.width, this.height, scale));
+    if (inside && !closer && this.camera.scale >= 0.5) return undefined;
+    return fit(rect, this.width, this.height, scale);
   }
 
   /** Paint at the next frame. */
@@ -367,8 +375,7 @@ export class Stage {
       this.draw();
       return;
     }
-    if (shown.scene.boxCount + shown.scene.edgeCount > MOST_PER_FRAME && shown.painter.weigh(sight) > MOST_PER_FRAME)
-      this.paintPictures(sight, shown);
+    if (shown.painter.shows(sight, MOST_PER_FRAME)) this.paintPictures(sight, shown);
     else shown.painter.paint(context, theme, sight, this.emphasis);
     if (this.hits.length) shown.painter.marks(context, sight, this.hits, theme.name === "light" ? "#E0A100" : "#F2C94C");
     this.paintHighlights(sight, shown);

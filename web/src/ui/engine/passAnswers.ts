@@ -75,10 +75,26 @@ function entrySize({ program: { entry, graphStart } }: ProgramIndex): number {
 }
 
 function moduleRow(changes: ModuleChanges, before: ProgramIndex, after: ProgramIndex): ModuleChangesRow {
-  const { place, what, inside, added, changed, removed } = changes;
-  const node = added[0] ?? changed[0];
+  const { place, what, inside, removed } = changes;
+  const node = firstAfter(changes);
   const first = node === undefined ? nodeName(before, removed[0]) : nodeName(after, node);
   return { place, what, inside, first, after: node !== undefined };
+}
+
+/** The first of the nodes that exist after the pass. */
+function firstAfter({ added, changed }: ModuleChanges): number | undefined {
+  return added[0] ?? changed[0];
+}
+
+/** The node of the shown program that its pass changed first, or -1. */
+export async function firstChange(passes: Passes, { pass, mode, overlay }: PassShown): Promise<number> {
+  const diff = await passes.diff(pass);
+  const rows = diff?.byModule ?? [];
+  const row = rows.find((each) => (firstAfter(each) !== undefined) === (mode !== "before")) ?? rows[0];
+  if (!diff || !row) return -1;
+  const after = firstAfter(row);
+  if (after === undefined) return overlay ? overlay.before.indexOf(row.removed[0]) : mode === "before" ? row.removed[0] : -1;
+  return overlay ? overlay.after.indexOf(after) : mode === "before" ? diff.counterpart[after] : after;
 }
 
 function opChanges(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): OpChanges[] {

@@ -7,6 +7,8 @@ export interface PassRequest {
   readonly index: number;
   readonly mode: "before" | "after" | "overlay";
   readonly colours: boolean;
+  /** Reveal the first node that the pass changed. */
+  readonly revealChange?: boolean;
 }
 
 /** What a pass did to a node, by names: as many of the nodes before and after as a person reads. */

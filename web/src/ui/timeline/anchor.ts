@@ -1,6 +1,6 @@
 /** Which box stays in place on the screen when another picture is shown. */
 import { Shape } from "../../core/scene/types";
-import type { Rect } from "../../core/base/camera";
+import type { Camera, Rect } from "../../core/base/camera";
 import type { Shown } from "../canvas/shown";
 import type { Stage } from "../canvas/stage";
 
@@ -35,26 +35,24 @@ export function anchorBetween(
 const SAME_SIZE_FACTOR = 1.3;
 
 /**
- * Shows another pass, or the same program drawn in another way: what stays keeps its place on the screen, unless none of the changes of
- * another pass would be visible. If the whole picture was
- * visible and its size has changed much (as removed nodes make it), the whole is shown again.
+ * Shows another pass, or the same program drawn in another way: what stays keeps its place on the screen, unless the item to reveal, or
+ * all changes of another pass, would be out of sight. If the whole picture was visible and its size has changed much (as removed nodes
+ * make it), the whole is shown again.
  */
-export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { item: number; screen: Rect }): void {
-  if (sawAll(stage, was) && (outgrown(was.bounds.w, shown.bounds.w) || outgrown(was.bounds.h, shown.bounds.h))) {
-    stage.show(shown, { look: "fit" });
-    return;
-  }
-  stage.show(shown, { anchor });
-  const hidden = shown.result.program ? changesOutOfSight(stage, shown) : [];
-  if (hidden.length) stage.reveal(hidden.slice(0, 1), false);
-  else if (mostlyEmpty(stage, shown)) stage.show(shown, { look: "fit" });
+export function showStaying(stage: Stage, was: Shown, shown: Shown, anchor: { item: number; screen: Rect }, reveal: number): void {
+  const camera = stage.anchored(shown, anchor.item, anchor.screen);
+  const change = shown.result.program ? changeOutOfSight(stage, camera, shown) : -1;
+  const hasNewSize = outgrown(was.bounds.w, shown.bounds.w) || outgrown(was.bounds.h, shown.bounds.h);
+  if (sawAll(stage, was) && hasNewSize) stage.show(shown, { look: "fit", reveal });
+  else if (change < 0 && mostlyEmpty(stage, camera, shown)) stage.show(shown, { look: "fit", reveal });
+  else stage.show(shown, { anchor, reveal: reveal >= 0 ? reveal : change });
 }
 
 /** If less of the screen than this is covered while more of the picture is off screen, the camera looks past the picture. */
 const LEAST_COVERED = 0.3;
 
-function mostlyEmpty(stage: Stage, shown: Shown): boolean {
-  const { x, y, w, h } = stage.onScreen(shown.bounds);
+function mostlyEmpty(stage: Stage, camera: Camera, shown: Shown): boolean {
+  const { x, y, w, h } = stage.onScreen(shown.bounds, camera);
   const across = Math.max(0, Math.min(stage.width, x + w) - Math.max(0, x));
   const down = Math.max(0, Math.min(stage.height, y + h) - Math.max(0, y));
   return across * down < LEAST_COVERED * stage.width * stage.height && across * down < 0.9 * w * h;
@@ -69,16 +67,15 @@ function sawAll(stage: Stage, was: Shown): boolean {
   return x >= 0 && y >= 0 && x + w <= stage.width && y + h <= stage.height;
 }
 
-/** Changed items, if none of them is visible. */
-function changesOutOfSight(stage: Stage, now: Shown): number[] {
+/** The first changed item, if none of them is visible, or -1. */
+function changeOutOfSight(stage: Stage, camera: Camera, now: Shown): number {
   const { marks } = now.result;
-  if (!marks) return [];
-  const changes: number[] = [];
-  for (let item = 0; item < marks.length; item++) {
-    if (!marks[item] || now.scene.shape[item] === Shape.Frame) continue;
-    const { x, y, w, h } = stage.onScreen(now.rect(item));
-    if (x < stage.width && y < stage.height && x + w > 0 && y + h > 0) return [];
-    changes.push(item);
+  let first = -1;
+  for (let item = 0; item < (marks?.length ?? 0); item++) {
+    if (!marks![item] || now.scene.shape[item] === Shape.Frame) continue;
+    const { x, y, w, h } = stage.onScreen(now.rect(item), camera);
+    if (x < stage.width && y < stage.height && x + w > 0 && y + h > 0) return -1;
+    if (first < 0) first = item;
   }
-  return changes;
+  return first;
 }

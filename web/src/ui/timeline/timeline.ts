@@ -62,9 +62,10 @@ export class Timeline {
   }
 
   /** What the engine is asked for in addition to the view. */
-  get request(): { readonly pass?: PassRequest } {
+  request(revealChange = false): { readonly pass?: PassRequest } {
     const { pass, passColours, colourBy } = this.session.view;
-    return this.exists ? { pass: { index: pass, mode: this.mode, colours: passColours && colourBy === undefined } } : {};
+    const colours = passColours && colourBy === undefined;
+    return this.exists ? { pass: { index: pass, mode: this.mode, colours, revealChange } } : {};
   }
 
   get counted(): boolean {
@@ -137,19 +138,10 @@ export class Timeline {
     if (!this.canStep(by))
       session.say(by > 0 ? "Last change reached" : this.compares ? "First change reached" : "This is the initial program");
     else if (this.compares) void session.idle.during(this.goToChange(this.change + by));
-    else void session.idle.during(this.stepTo((by > 0 ? this.next : this.previous)!));
-  }
-
-  /** Shows a pass and brings its first change into view. */
-  private async stepTo(pass: number): Promise<void> {
-    const { session } = this;
-    await session.follow({ ...session.view, pass, diff: this.mode });
-    await this.refresh();
-    const first = this.facts?.byModule.find(({ after }) => after === (this.mode !== "before")) ?? this.facts?.byModule[0];
-    if (!first || pass !== this.pass) return;
-    const { graph, id } = first.first;
-    const node = await this.find(graph, id);
-    if (node >= 0) await session.reveal(node);
+    else {
+      const pass = (by > 0 ? this.next : this.previous)!;
+      void session.idle.during(session.follow({ ...session.view, pass, diff: this.mode }, { stay: true, revealChange: true }));
+    }
   }
 
   /** Goes to one of the changes by module, and selects the first of its nodes. */

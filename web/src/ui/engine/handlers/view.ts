@@ -9,6 +9,7 @@ import { groupingOf } from "../../../core/view/groups/grouping";
 import { ScenePainter } from "../../canvas/scenePainter";
 import { operationsInside } from "../facts";
 import { buffersOf, incidence, indexBoxes, indexEdges, outlineOf, packScene } from "../pack";
+import { firstChange } from "../passAnswers";
 import { boxMarks, changeLegend, changeMarks } from "../passView";
 import type { ViewRequest, ViewResult } from "../protocol";
 import type { Drawn, EngineState } from "../state";
@@ -19,7 +20,7 @@ export const view: Handler<"view"> = async (state, question, { progress, transfe
   const start = performance.now();
   if (Highlighter.needsDetails(question.styles) || question.spec.label?.length) await state.needDetails();
   const turned = question.pass ? await turnTo(state, question.pass) : undefined;
-  const request = inThisProgram(state, question);
+  const request = await withChange(state, inThisProgram(state, question));
   const before = state.drawn;
   const picture = drawView(state, request, turned, progress);
   const result = resultOf(state, request, picture, before);
@@ -110,6 +111,12 @@ function marksFor({ passShown }: EngineState, { pass }: ViewRequest): Uint8Array
 function inThisProgram({ passes, index }: EngineState, request: ViewRequest): ViewRequest {
   const { graph, ...rest } = request.spec;
   return passes && graph !== undefined && index.graphNamed(graph) < 0 ? { ...request, spec: rest } : request;
+}
+
+/** What a pass changed first is known only now that its program is here. */
+async function withChange({ passes, passShown }: EngineState, request: ViewRequest): Promise<ViewRequest> {
+  const reveal = request.pass?.revealChange && passes && passShown ? await firstChange(passes, passShown) : -1;
+  return reveal < 0 ? request : { ...request, reveal };
 }
 
 /** Matches by number become names of the shown graph. */
