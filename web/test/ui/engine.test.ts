@@ -11,7 +11,6 @@ import { outlineOf, packTexts } from "../../src/ui/engine/pack";
 import { Table } from "../../src/ui/engine/table";
 import { trace } from "../../src/ui/engine/trace";
 import { valueFacts } from "../../src/ui/engine/valueFacts";
-import type { Scene } from "../../src/core/scene/types";
 import { buildView } from "../../src/core/view";
 import { makeProgram } from "../view/program";
 
@@ -139,7 +138,7 @@ describe("the outline", () => {
   it("is the tree of the boxes in the order of the picture", () => {
     const visible = buildView(program, { depth: 9 });
     const y = Float64Array.from({ length: visible.boxCount }, (_, box) => 1000 - box);
-    const { order, depth } = outlineOf(visible, { direction: "TB", x: new Float64Array(visible.boxCount), y } as unknown as Scene);
+    const { order, depth } = outlineOf(visible, { x: new Float64Array(visible.boxCount), y }, "TB");
     expect([...order].sort((a, b) => a - b)).toEqual(Array.from({ length: visible.boxCount }, (_, box) => box));
     order.forEach((box, row) => {
       const parent = visible.parent[box];

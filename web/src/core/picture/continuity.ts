@@ -29,14 +29,17 @@ function isNextStep(before: Arrangement, now: ViewSpec, visible: Visible): boole
 
 /** The number before of each new key, or -1. */
 export function matchKeys(before: readonly string[], now: readonly string[]): Int32Array {
-  const numbers = numbersOf(before);
+  if (before.length > now.length) return Int32Array.from(findKeys(before, now));
+  const numbers = new Map<string, number>();
+  for (let i = before.length - 1; i >= 0; i--) numbers.set(before[i], i);
   return Int32Array.from(now, (key) => numbers.get(key) ?? -1);
 }
 
-export function numbersOf(keys: readonly string[]): Map<string, number> {
-  const numbers = new Map<string, number>();
-  for (let i = keys.length - 1; i >= 0; i--) numbers.set(keys[i], i);
-  return numbers;
+/** The first number of each of a few keys among many, or -1. */
+export function findKeys(keys: readonly string[], wanted: readonly string[]): number[] {
+  const numbers = new Map(wanted.filter((key) => key !== "").map((key) => [key, -1]));
+  for (let i = keys.length - 1; i >= 0 && numbers.size > 0; i--) if (numbers.has(keys[i])) numbers.set(keys[i], i);
+  return wanted.map((key) => numbers.get(key) ?? -1);
 }
 
 /** Which boxes of the previous view stay in a view of another program. `counterparts`: the old node of each new one. */

@@ -90,7 +90,8 @@ function isSame(before: Arrangement, { program, request, spec, direction }: Omit
 export function compose(arrangement: Arrangement, request: PictureRequest, { progress }: DrawContext = {}): Picture {
   progress?.(0.85, "Drawing");
   const { program, spec, visible, layout, direction, twoHalves } = arrangement;
-  const broken = request.wrap === "auto" ? !twoHalves && isThread(layout, direction) : request.wrap;
+  const { wrap: wrapped } = request;
+  const broken = typeof wrapped === "string" ? !twoHalves && isThread(layout, direction, wrapped) : wrapped;
   const placed = broken ? wrap(visible, layout, direction) : unwrapped(visible, layout);
   const explained = placed.labels.length ? { ...visible, remarks: [...visible.remarks, CUT_ARROWS] } : visible;
   const scene = buildScene(program, explained, placed, {

@@ -1,4 +1,4 @@
-export { matchKeys, numbersOf, stayedBoxes } from "./continuity";
+export { findKeys, matchKeys, stayedBoxes } from "./continuity";
 export { choose, compose, draw } from "./draw";
 export {
   type Arrangement,

@@ -15,8 +15,8 @@ export interface PictureRequest {
   readonly room?: Size | undefined;
   /** Draw frames that contain only one other frame as one. For pictures that are not interactive. */
   readonly mergeFrames?: boolean;
-  /** Break the picture into columns; "auto": if it is too long and thin to read on one page. */
-  readonly wrap?: boolean | "auto";
+  /** Break the picture into columns; "page": if it is too long and thin to read on one page; "screen": if it is too deep to scroll through. */
+  readonly wrap?: boolean | "page" | "screen";
   /** Give the nodes that `spec` names a strong border. */
   readonly emphasis?: boolean;
   /** Draw the legend and the remarks below the graph. */
@@ -26,9 +26,9 @@ export interface PictureRequest {
 }
 
 /** A picture in a file: nobody can click in it or scroll it, and it must explain itself. */
-export const FILE: Partial<PictureRequest> = { mergeFrames: true, wrap: "auto", emphasis: true, legend: true };
+export const FILE: Partial<PictureRequest> = { mergeFrames: true, wrap: "page", emphasis: true, legend: true };
 /** A picture on a screen, where each frame can be closed and the page has the legend. */
-export const SCREEN: Partial<PictureRequest> = { mergeFrames: false, wrap: false, emphasis: false, legend: false };
+export const SCREEN: Partial<PictureRequest> = { mergeFrames: false, wrap: "screen", emphasis: false, legend: false };
 
 /** A file of what is on a screen. */
 export const SEEN: Partial<PictureRequest> = { ...SCREEN, legend: true };

@@ -9,9 +9,8 @@ export function emphasisOf(shown: Shown, mark: Uint8Array): Emphasis {
   for (let node = 0; node < mark.length; node++) if (mark[node] && result.boxOfNode[node] >= 0) lit[result.boxOfNode[node]] = 1;
   const litEdge = new Uint8Array(scene.edgeCount);
   for (let e = 0; e < scene.edgeCount; e++) {
-    const a = scene.edgeSource[e],
-      b = scene.edgeTarget[e];
-    litEdge[e] = a >= 0 && b >= 0 && lit[a] && lit[b] ? 1 : 0;
+    const { source, target } = shown.endsOf(e);
+    litEdge[e] = lit[source] && lit[target] ? 1 : 0;
   }
   return { lit, litEdge };
 }

@@ -58,7 +58,7 @@ export function motionBetween(
     at(time) {
       const t = ease(Math.min(1, time));
       for (const item of moving) {
-        const p = before[item];
+        const p = before[item] ?? -1;
         if (p < 0) continue;
         const ox = toCamera.x + (old.x[p] - fromCamera.x) * zoom,
           oy = toCamera.y + (old.y[p] - fromCamera.y) * zoom;
@@ -67,7 +67,7 @@ export function motionBetween(
         w[item] = old.w[p] * zoom + (target.w[item] - old.w[p] * zoom) * t;
         h[item] = old.h[p] * zoom + (target.h[item] - old.h[p] * zoom) * t;
       }
-      return { scene, edgeOpacity: Math.max(0, (time - 0.5) * 2), opacity: (item) => (before[item] < 0 ? t : 1) };
+      return { scene, edgeOpacity: Math.max(0, (time - 0.5) * 2), opacity: (item) => ((before[item] ?? -1) < 0 ? t : 1) };
     },
   };
 }

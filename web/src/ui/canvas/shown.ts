@@ -107,6 +107,14 @@ export class Shown implements Drawable {
     return this.result.incidentEdge.subarray(this.result.incidentStart[item], this.result.incidentStart[item + 1]);
   }
 
+  /** The boxes that an edge joins, also where it is cut because they are in different columns. */
+  endsOf(edge: number): { readonly source: number; readonly target: number } {
+    const { scene, result } = this;
+    const { source, target } = result.ends ?? {};
+    const number = scene.edge[edge];
+    return { source: source?.[number] ?? scene.edgeSource[edge], target: target?.[number] ?? scene.edgeTarget[edge] };
+  }
+
   /** What is at a point: on a map its block, else the innermost box, else an edge within reach, else the enclosing frame. */
   pick(x: number, y: number, scale: number): Picked | undefined {
     const { scene } = this;
@@ -194,9 +202,9 @@ export class Shown implements Drawable {
       let best = -1;
       for (const edge of this.edgesOf(item)) {
         if (scene.edgeKind[edge] !== EdgeKind.Data) continue;
-        const other = way === "forward" ? scene.edgeTarget[edge] : scene.edgeSource[edge];
-        const from = way === "forward" ? scene.edgeSource[edge] : scene.edgeTarget[edge];
-        if (from !== item || other < 0 || other === item) continue;
+        const { source, target } = this.endsOf(edge);
+        const [from, other] = way === "forward" ? [source, target] : [target, source];
+        if (from !== item || other === item) continue;
         if (best < 0 || this.distanceBetween(item, other) < this.distanceBetween(item, best)) best = other;
       }
       return best >= 0 ? best : this.sibling(item, way);

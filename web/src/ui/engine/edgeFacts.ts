@@ -15,11 +15,10 @@ const KINDS = {
 } as const;
 
 export function edgeFacts(index: ProgramIndex, visible: Visible, scene: Scene, edge: number): EdgeFacts | undefined {
-  const source = scene.edgeSource[edge],
-    target = scene.edgeTarget[edge];
-  if (source === undefined || source < 0 || target < 0) return undefined;
-  const from = scene.box[source],
-    to = scene.box[target];
+  const number = scene.edge[edge];
+  if (number === undefined) return undefined;
+  const from = visible.edgeSource[number],
+    to = visible.edgeTarget[number];
   const kind = KINDS[scene.edgeKind[edge] as EdgeKind];
   const nodes = kind === "data" || kind === "carried" ? carried(index, visible, from, to) : [];
   const end = (box: number) => ({ key: scene.key[box], title: scene.title[box] });

@@ -1,5 +1,6 @@
 /** From a view and its scene to what the page gets: copies that are transferred whole, with the indexes that painting and picking need. */
 import { bucketBy, type Csr } from "../../core/base/csr";
+import type { CompoundLayout } from "../../core/layout";
 import type { Scene } from "../../core/scene/types";
 import type { Visible } from "../../core/program/types";
 import { buildSpatial, type SpatialData } from "../canvas/spatial";
@@ -81,12 +82,16 @@ export function incidence({ boxCount, edgeCount, edgeSource, edgeTarget }: Scene
   return bucketBy(ends, boxCount, edgeOf);
 }
 
-/** Boxes as a tree in reading order, which is the order of the picture, with their depth. */
-export function outlineOf(visible: Visible, scene: Scene): { order: Int32Array; depth: Uint8Array } {
+/** Boxes as a tree in reading order, which is the order of the layout, with their depth. */
+export function outlineOf(
+  visible: Visible,
+  { x, y }: Pick<CompoundLayout, "x" | "y">,
+  direction: "TB" | "LR",
+): { order: Int32Array; depth: Uint8Array } {
   const { boxCount, parent } = visible;
   const firstChild = new Int32Array(boxCount + 1).fill(-1);
   const nextSibling = new Int32Array(boxCount).fill(-1);
-  const [along, across] = scene.direction === "TB" ? [scene.y, scene.x] : [scene.x, scene.y];
+  const [along, across] = direction === "TB" ? [y, x] : [x, y];
   const placed = Int32Array.from({ length: boxCount }, (_, box) => box).sort((a, b) => along[a] - along[b] || across[a] - across[b]);
   for (let i = boxCount - 1; i >= 0; i--) {
     const box = placed[i];

@@ -152,6 +152,8 @@ export interface ViewResult {
   /** Edges of item i: incidentEdge[incidentStart[i]] … incidentEdge[incidentStart[i + 1] - 1]. */
   readonly incidentStart: Int32Array;
   readonly incidentEdge: Int32Array;
+  /** In a picture of several columns, the boxes that each edge of the view joins: an edge that is cut has only one of them in the scene. */
+  readonly ends?: { readonly source: Int32Array; readonly target: Int32Array };
   /** The item of the previous scene with the same key, or -1: what moves when the view changes. */
   readonly before: Int32Array;
   readonly located: readonly number[];

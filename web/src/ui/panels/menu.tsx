@@ -74,14 +74,12 @@ function boxEntries(session: Session, item: number): MenuEntry[] {
 
 function edgeEntries(session: Session, edge: number): MenuEntry[] {
   const { scene } = session.shown!;
+  const { source, target } = session.shown!.endsOf(edge);
   const go = (text: string, item: number) => ({
     text: `${text} ${clipped(scene.title[scene.box[item]], 40)}`,
     run: () => session.selectItem(item, false, true),
   });
-  return [
-    ...(scene.edgeSource[edge] >= 0 ? [go("From", scene.edgeSource[edge])] : []),
-    ...(scene.edgeTarget[edge] >= 0 ? [go("To", scene.edgeTarget[edge])] : []),
-  ];
+  return [go("From", source), go("To", target)];
 }
 
 function graphEntries(session: Session): MenuEntry[] {

@@ -7,8 +7,8 @@ import { upTo } from "../placed";
 const GOOD_ASPECT = { TB: 1, LR: 1.5 };
 const GAP = 10;
 const LONGEST_ASPECT = 4;
-/** About 40 boxes below each other: up to here one connected picture is easier to follow than columns. */
-const SHORT = 3200;
+/** Up to here one connected picture is easier to follow than columns: about 40 boxes below each other on a page, 400 on a screen. */
+const SHORT = { page: 3200, screen: 32_000 };
 
 /** Length along the flow over breadth. */
 function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {
@@ -16,9 +16,9 @@ function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {
   return across > 0 ? along / across : 1;
 }
 
-/** Is it too long and thin to read on one page? A short chain is thin too, but needs no wrapping. */
-export function isThread(layout: CompoundLayout, direction: "TB" | "LR"): boolean {
-  return aspectOf(layout, direction) > LONGEST_ASPECT && (direction === "TB" ? layout.height : layout.width) > SHORT;
+/** Is it too long and thin to read there? A short chain is thin too, but needs no wrapping. */
+export function isThread(layout: CompoundLayout, direction: "TB" | "LR", on: "page" | "screen" = "page"): boolean {
+  return aspectOf(layout, direction) > LONGEST_ASPECT && (direction === "TB" ? layout.height : layout.width) > SHORT[on];
 }
 
 /** How far a picture of this length and breadth is from a good aspect (0: it has it). */
@@ -31,10 +31,8 @@ export function goodColumns(along: number, across: number, direction: "TB" | "LR
   return Math.max(1, Math.round(now * Math.sqrt(along / (GOOD_ASPECT[direction] * Math.max(across, 1)))));
 }
 
-/** Ends of the columns along the flow, in order; the last column has none. `start` and `size` are the boxes' extents along it. */
-export function cutLines(visible: Visible, start: Float64Array, size: Float64Array, along: number, columns: number): number[] {
-  if (columns < 2) return [];
-  const frontier = new Frontier(visible, start, size);
+/** Ends of the columns along the flow, in order; the last column has none. */
+export function cutLines(frontier: Frontier, along: number, columns: number): number[] {
   const cuts: number[] = [];
   const share = along / columns;
   let from = 0;
@@ -49,7 +47,7 @@ export function cutLines(visible: Visible, start: Float64Array, size: Float64Arr
 }
 
 /** Counts what a cut at a place would run through, by binary search in sorted ends. */
-class Frontier {
+export class Frontier {
   private readonly boxStarts: Float64Array;
   private readonly boxEnds: Float64Array;
   private readonly edgeStarts: Float64Array;
@@ -57,6 +55,7 @@ class Frontier {
   private readonly frameStarts: Float64Array;
   private readonly frameEnds: Float64Array;
 
+  /** `start` and `size` are the boxes' extents along the flow. */
   constructor(visible: Visible, start: Float64Array, size: Float64Array) {
     const leaves: number[] = [];
     for (let box = 0; box < visible.boxCount; box++) if (!visible.open[box]) leaves.push(box);

@@ -5,9 +5,10 @@
  *
  * Coordinates are along the flow (v) and across it (u), so that left-to-right pictures wrap into rows with the same code.
  */
+import { bucketBy } from "../../base/csr";
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
-import { below, cutLines, goodColumns, offAspect } from "./cuts";
+import { below, cutLines, Frontier, goodColumns, offAspect } from "./cuts";
 import { EdgeItems, STUB_ROOM } from "./edges";
 import { depths, type Placed, upTo } from "../placed";
 
@@ -17,70 +18,94 @@ const TITLE_LINE = 26;
 /** The space for "name (continued)" above what continues. */
 const CONTINUED_TITLE = 38;
 
+/** Places of boxes along (v) and across (u) the flow. */
+interface Flow {
+  readonly u: Float64Array;
+  readonly v: Float64Array;
+  readonly uSize: Float64Array;
+  readonly vSize: Float64Array;
+  readonly along: number;
+  readonly across: number;
+}
+
 export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR"): Placed {
+  const { x, y, w, h, width, height } = layout;
   const down = direction === "TB";
-  const shape = ({ width, height }: { width: number; height: number }): [number, number] => (down ? [height, width] : [width, height]);
-  const few = goodColumns(...shape(layout), direction);
-  let best = new Wrapping(visible, layout, direction, few).run();
+  const flow: Flow = down
+    ? { u: x, v: y, uSize: w, vSize: h, along: height, across: width }
+    : { u: y, v: x, uSize: h, vSize: w, along: width, across: height };
+  const frontier = new Frontier(visible, flow.v, flow.vSize);
+  const few = goodColumns(flow.along, flow.across, direction);
+  let cuts = cutLines(frontier, flow.along, few);
+  let shape = shapeOf(visible, flow, cuts);
   // Columns are narrower than the whole was, so more of them may fit: try as many as that suggests, and half way there.
-  const many = goodColumns(...shape(best), direction, few);
+  const many = goodColumns(...shape, direction, few);
   for (const columns of new Set([many, Math.round((few + many) / 2)])) {
     if (columns <= few) continue;
-    const other = new Wrapping(visible, layout, direction, columns).run();
-    if (offAspect(...shape(other), direction) < offAspect(...shape(best), direction)) best = other;
+    const other = cutLines(frontier, flow.along, columns);
+    const otherShape = shapeOf(visible, flow, other);
+    if (offAspect(...otherShape, direction) < offAspect(...shape, direction)) [cuts, shape] = [other, otherShape];
   }
-  return best;
+  return new Wrapping(visible, layout, flow, down, cuts).run();
+}
+
+/** How long and broad the picture becomes with these cuts, by its boxes alone. */
+function shapeOf({ boxCount, open }: Visible, { u, v, uSize, vSize }: Flow, cuts: readonly number[]): [along: number, across: number] {
+  const columns = Array.from({ length: cuts.length + 1 }, (): Extent => ({ u0: Infinity, u1: -Infinity, v0: Infinity, v1: -Infinity }));
+  for (let b = 0; b < boxCount; b++) {
+    if (open[b]) continue;
+    const column = columns[below(cuts, v[b] + vSize[b] / 2)];
+    column.u0 = Math.min(column.u0, u[b]);
+    column.u1 = Math.max(column.u1, u[b] + uSize[b]);
+    column.v0 = Math.min(column.v0, v[b]);
+    column.v1 = Math.max(column.v1, v[b] + vSize[b]);
+  }
+  const filled = columns.filter(({ u0, u1 }) => u1 > u0);
+  const across = filled.reduce((sum, { u0, u1 }) => sum + u1 - u0 + COLUMN_GAP, -COLUMN_GAP);
+  return [filled.reduce((most, { v0, v1 }) => Math.max(most, v1 - v0), 0), across];
 }
 
 class Wrapping {
-  private readonly down: boolean;
-  /** Places along (v) and across (u) the flow, of items. */
-  private readonly u: number[];
-  private readonly v: number[];
-  private readonly uSize: number[];
-  private readonly vSize: number[];
-  private readonly box: number[];
-  private readonly parent: number[];
-  private readonly column: Int32Array;
-  /** First and last column of every box; leaves have one. */
+  /** Places along (v) and across (u) the flow, of items: the boxes, then further items of frames that continue in another column. */
+  private u: Float64Array = new Float64Array(0);
+  private v: Float64Array = new Float64Array(0);
+  private uSize: Float64Array = new Float64Array(0);
+  private vSize: Float64Array = new Float64Array(0);
+  private box: Int32Array = new Int32Array(0);
+  private itemCount: number;
+  /** First and last column of every box, and the column of every further item; leaves have one. */
+  private column: Int32Array;
   private readonly lastColumn: Int32Array;
   private readonly columns: number;
-  /** Item of frame f in column c: itemOf.get(f * columns + c). */
+  /** The innermost frame in several columns that contains each box, or is it; -1: none. */
+  private readonly spanning: Int32Array;
+  /** Item of frame f in column c, if f is in several: itemOf.get(f * columns + c). */
   private readonly itemOf = new Map<number, number>();
-  /** Column of the items beyond the view's boxes. */
-  private readonly itemColumn = new Map<number, number>();
   private readonly depth: Int32Array;
   /** Boxes with children before their parents. */
   private readonly order: Int32Array;
-  private readonly left: Float64Array;
-  private readonly right: Float64Array;
-  private readonly top: Float64Array;
 
   constructor(
     private readonly visible: Visible,
     private readonly layout: CompoundLayout,
-    direction: "TB" | "LR",
-    columns: number,
+    private readonly flow: Flow,
+    private readonly down: boolean,
+    cuts: readonly number[],
   ) {
-    this.down = direction === "TB";
-    const [u, v, uSize, vSize] = this.down ? [layout.x, layout.y, layout.w, layout.h] : [layout.y, layout.x, layout.h, layout.w];
-    const along = this.down ? layout.height : layout.width;
-    const cuts = cutLines(visible, v, vSize, along, columns);
-    this.u = Array.from(u);
-    this.v = Array.from(v);
-    this.uSize = Array.from(uSize);
-    this.vSize = Array.from(vSize);
-    this.box = Array.from(upTo(visible.boxCount));
-    this.parent = Array.from(visible.parent);
+    const { boxCount } = visible;
+    const { v, vSize } = flow;
     this.columns = cuts.length + 1;
-    this.column = new Int32Array(visible.boxCount);
-    this.lastColumn = new Int32Array(visible.boxCount);
-    for (let b = 0; b < visible.boxCount; b++) this.column[b] = this.lastColumn[b] = below(cuts, v[b] + vSize[b] / 2);
+    this.column = new Int32Array(boxCount);
+    this.lastColumn = new Int32Array(boxCount);
+    for (let b = 0; b < boxCount; b++) this.column[b] = this.lastColumn[b] = below(cuts, v[b] + vSize[b] / 2);
+    this.itemCount = boxCount;
+    this.spanning = new Int32Array(boxCount).fill(-1);
     this.depth = depths(visible.parent);
-    this.order = upTo(visible.boxCount).sort((a, b) => this.depth[b] - this.depth[a] || a - b);
-    this.left = new Float64Array(this.columns).fill(Number.POSITIVE_INFINITY);
-    this.right = new Float64Array(this.columns).fill(Number.NEGATIVE_INFINITY);
-    this.top = new Float64Array(this.columns).fill(Number.POSITIVE_INFINITY);
+    const deepest = this.depth.reduce((most, depth) => Math.max(most, depth), 0);
+    this.order = bucketBy(
+      this.depth.map((depth) => deepest - depth),
+      deepest + 1,
+    ).value;
   }
 
   run(): Placed {
@@ -93,15 +118,34 @@ class Wrapping {
 
   /** A frame is in every column from its first content to its last. */
   private spreadFrames(): void {
-    const { visible, column, lastColumn } = this;
-    const hasContent = new Uint8Array(visible.boxCount);
-    for (const b of this.order) {
-      const p = visible.parent[b];
+    const { visible, column, flow, lastColumn, order, spanning } = this;
+    const { boxCount, open, parent } = visible;
+    const hasContent = new Uint8Array(boxCount);
+    for (const b of order) {
+      const p = parent[b];
       if (p < 0) continue;
       column[p] = hasContent[p] ? Math.min(column[p], column[b]) : column[b];
       lastColumn[p] = hasContent[p] ? Math.max(lastColumn[p], lastColumn[b]) : lastColumn[b];
       hasContent[p] = 1;
     }
+    let further = 0;
+    for (let i = boxCount - 1; i >= 0; i--) {
+      const b = order[i];
+      const spans = open[b] === 1 && column[b] < lastColumn[b];
+      spanning[b] = spans ? b : parent[b] < 0 ? -1 : spanning[parent[b]];
+      if (spans) further += lastColumn[b] - column[b];
+    }
+    const longer = <T extends Float64Array | Int32Array>(from: T, to: T): T => {
+      to.set(from);
+      return to;
+    };
+    const room = boxCount + further;
+    this.u = longer(flow.u, new Float64Array(room));
+    this.v = longer(flow.v, new Float64Array(room));
+    this.uSize = longer(flow.uSize, new Float64Array(room));
+    this.vSize = longer(flow.vSize, new Float64Array(room));
+    this.column = longer(column, new Int32Array(room));
+    this.box = longer(upTo(boxCount), new Int32Array(room));
   }
 
   /** Edges within a column stay; the others become stubs. */
@@ -165,25 +209,28 @@ class Wrapping {
         at.v1 = Math.max(at.v1, v1);
       }
     };
-    edges.eachWhole((e, column, points) => {
-      const around = this.commonFrame(visible.edgeSource[e], visible.edgeTarget[e]);
-      for (const end of [visible.edgeSource[e], visible.edgeTarget[e]]) {
-        for (let frame = visible.parent[end]; frame >= 0; frame = visible.parent[frame]) {
-          for (let p = 0; p < points.length; p += 2) {
-            const [u, v] = [points[p], points[p + 1]];
+    const { points, pointStart } = this.layout;
+    const [across, along] = this.down ? [0, 1] : [1, 0];
+    edges.eachWhole((e, column) => {
+      const ends = [visible.edgeSource[e], visible.edgeTarget[e]];
+      if (ends.every((end) => this.spanningAround(end) < 0)) return;
+      const around = this.commonFrame(ends[0], ends[1]);
+      for (const end of ends) {
+        for (let frame = this.spanningAround(end); frame >= 0; frame = visible.parent[frame]) {
+          if (this.depth[frame] < (around < 0 ? 0 : this.depth[around])) break;
+          for (let p = pointStart[e]; p < pointStart[e + 1]; p++) {
+            const [u, v] = [points[2 * p + across], points[2 * p + along]];
             if (v > this.v[frame] && v < this.v[frame] + this.vSize[frame]) grow(frame, column, u, u, v, v);
           }
-          if (frame === around) break;
         }
       }
     });
     for (const b of this.order) {
       const parent = visible.parent[b];
-      if (!visible.open[b] || this.column[b] === this.lastColumn[b]) {
-        if (visible.open[b]) this.itemOf.set(b * columns + this.column[b], b);
+      if (this.spanning[b] !== b) {
+        if (parent < 0 || this.spanning[parent] !== parent) continue;
         const [before, after] = [edges.isMarked(b, false) ? STUB_ROOM : 0, edges.isMarked(b, true) ? STUB_ROOM : 0];
-        if (parent >= 0)
-          grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - before, this.v[b] + this.vSize[b] + after);
+        grow(parent, this.column[b], this.u[b], this.u[b] + this.uSize[b], this.v[b] - before, this.v[b] + this.vSize[b] + after);
         continue;
       }
       const first = this.column[b];
@@ -205,10 +252,21 @@ class Wrapping {
         if (parent >= 0) grow(parent, c, u0, u1, v0, v1);
       }
     }
-    for (let item = 0; item < this.box.length; item++) {
-      const parent = visible.parent[this.box[item]];
-      if (parent >= 0) this.parent[item] = this.itemOf.get(parent * columns + this.columnOfItem(item)) ?? parent;
-    }
+  }
+
+  /** The innermost frame in several columns around a box. */
+  private spanningAround(box: number): number {
+    const parent = this.visible.parent[box];
+    return parent < 0 ? -1 : this.spanning[parent];
+  }
+
+  /** The items that contain the items. */
+  private parents(): Int32Array {
+    const { itemOf, columns, column, spanning } = this;
+    return this.box.subarray(0, this.itemCount).map((box, item) => {
+      const parent = this.visible.parent[box];
+      return parent < 0 || spanning[parent] !== parent ? parent : (itemOf.get(parent * columns + column[item]) ?? parent);
+    });
   }
 
   /** The innermost frame around both, or -1. */
@@ -224,52 +282,48 @@ class Wrapping {
   }
 
   private newItem(frame: number, column: number): number {
-    this.itemColumn.set(this.box.length, column);
-    this.box.push(frame);
-    this.parent.push(this.visible.parent[frame]);
-    this.u.push(0);
-    this.v.push(0);
-    this.uSize.push(0);
-    return this.vSize.push(0) - 1;
-  }
-
-  private columnOfItem(item: number): number {
-    return item < this.visible.boxCount ? this.column[item] : this.itemColumn.get(item)!;
+    this.column[this.itemCount] = column;
+    this.box[this.itemCount] = frame;
+    return this.itemCount++;
   }
 
   /** Puts the columns side by side. */
   private arrange(edges: EdgeItems): Placed {
-    const { left, right, top } = this;
-    const bottom = new Float64Array(this.columns).fill(Number.NEGATIVE_INFINITY);
+    const { column, columns, itemCount } = this;
+    const left = new Float64Array(columns).fill(Number.POSITIVE_INFINITY);
+    const right = new Float64Array(columns).fill(Number.NEGATIVE_INFINITY);
+    const top = new Float64Array(columns).fill(Number.POSITIVE_INFINITY);
+    const bottom = new Float64Array(columns).fill(Number.NEGATIVE_INFINITY);
     const reach = (c: number, u0: number, u1: number, v0: number, v1: number) => {
       left[c] = Math.min(left[c], u0);
       right[c] = Math.max(right[c], u1);
       top[c] = Math.min(top[c], v0);
       bottom[c] = Math.max(bottom[c], v1);
     };
-    for (let item = 0; item < this.box.length; item++) {
-      reach(this.columnOfItem(item), this.u[item], this.u[item] + this.uSize[item], this.v[item], this.v[item] + this.vSize[item]);
+    for (let item = 0; item < itemCount; item++) {
+      reach(column[item], this.u[item], this.u[item] + this.uSize[item], this.v[item], this.v[item] + this.vSize[item]);
     }
     edges.eachPoint((c, u, v) => reach(c, u, u, v, v));
     edges.eachLabel((c, u, v, wide, high) => reach(c, u - wide / 2, u + wide / 2, v - high / 2, v + high / 2));
-    const shift = new Float64Array(this.columns);
+    const shift = new Float64Array(columns);
     let at = 0;
     let longest = 0;
-    for (let c = 0; c < this.columns; c++) {
+    for (let c = 0; c < columns; c++) {
       if (right[c] < left[c]) continue;
       shift[c] = at - left[c];
       at += right[c] - left[c] + COLUMN_GAP;
       longest = Math.max(longest, bottom[c] - top[c]);
     }
     const across = at - COLUMN_GAP;
-    const us = Float64Array.from(this.u, (u, item) => u + shift[this.columnOfItem(item)]);
-    const vs = Float64Array.from(this.v, (v, item) => v - top[this.columnOfItem(item)]);
-    const [uSize, vSize] = [Float64Array.from(this.uSize), Float64Array.from(this.vSize)];
+    const items = (places: Float64Array) => places.slice(0, itemCount);
+    const us = items(this.u).map((u, item) => u + shift[column[item]]);
+    const vs = items(this.v).map((v, item) => v - top[column[item]]);
+    const [uSize, vSize] = [items(this.uSize), items(this.vSize)];
     return {
       width: this.down ? across : longest,
       height: this.down ? longest : across,
-      box: Int32Array.from(this.box),
-      parent: Int32Array.from(this.parent),
+      box: this.box.slice(0, itemCount),
+      parent: this.parents(),
       x: this.down ? us : vs,
       y: this.down ? vs : us,
       w: this.down ? uSize : vSize,

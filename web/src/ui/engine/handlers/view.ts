@@ -1,6 +1,6 @@
 /** The picture on the page. */
 import { Highlighter } from "../../../core/highlight/highlighter";
-import { draw, matchKeys, numbersOf, type Picture, SCREEN } from "../../../core/picture";
+import { draw, findKeys, matchKeys, type Picture, SCREEN } from "../../../core/picture";
 import type { ViewSpec, Visible } from "../../../core/program/types";
 import { markPaints } from "../../../core/scene/changePaints";
 import { overlayRows } from "../../../core/scene/fileOverlays";
@@ -58,8 +58,8 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
     operations,
     painter: new ScenePainter({ scene, boxIndex, edgeIndex }),
   };
-  const at = numbersOf(visible.key);
-  const outline = outlineOf(visible, scene);
+  const located = findKeys(visible.key, request.locate);
+  const outline = outlineOf(visible, picture.layout, scene.direction);
   const { start: incidentStart, value: incidentEdge } = incidence(scene);
   return {
     scene: packScene(scene),
@@ -75,8 +75,11 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
     edgeIndex: structuredClone(edgeIndex),
     incidentStart,
     incidentEdge,
+    ...(scene.edgeSource === visible.edgeSource
+      ? {}
+      : { ends: { source: visible.edgeSource.slice(), target: visible.edgeTarget.slice() } }),
     before: stayed?.box ?? (before ? matchKeys(before.visible.key, visible.key) : new Int32Array(visible.boxCount).fill(-1)),
-    located: request.locate.map((key) => at.get(key) ?? stayed?.locate(key) ?? -1),
+    located: located.map((box, i) => (box >= 0 ? box : (stayed?.locate(request.locate[i]) ?? -1))),
     ...(marks ? { marks: boxMarks(visible, marks) } : {}),
     opened: picture.opened,
     unfolded: picture.unfolded,
@@ -87,7 +90,7 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
         ? [...changeLegend(marks, state.passShown?.changed ?? 0), ...overlayRows(program, visible)]
         : scene.legendRows,
     rules: highlighter.report(visible, request.styles),
-    remarks: highlighter.knows(request.colour) ? visible.remarks : [...visible.remarks, `There is no metric "${request.colour}" here.`],
+    remarks: highlighter.knows(request.colour) ? scene.remarks : [...scene.remarks, `There is no metric "${request.colour}" here.`],
     measures: highlighter.measures(visible).filter(({ name }) => scene.measures.every((shown) => shown.name !== name)),
     viewMs: picture.viewMs,
     layoutMs: picture.layoutMs,
