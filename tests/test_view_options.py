@@ -115,6 +115,15 @@ def test_the_command_line_calls_options_by_their_flags(run: Run) -> None:
         assert run("export", "demo:train_step", "-o", "x.svg", *arguments).stderr == message
 
 
+def test_a_flag_without_its_value_may_come_before_the_source(run: Run, tmp_path: Path) -> None:
+    needs_passes = "--diff shows what a pass did; name a pass of a recording, such as run.opscope@12\n"
+    (tmp_path / "step").write_text("HloModule step\n\nENTRY main {\n  ROOT x = f32[] parameter(0)\n}\n")
+    for source in ("demo:train_step", "step"):
+        assert run("export", "--diff", source, "-o", "x.svg").stderr == needs_passes
+    refused = run("export", "--diff", "sideways", "run.opscope", "-o", "x.svg").stderr
+    assert "'sideways' is not one of 'before', 'after', 'overlay'" in refused
+
+
 def test_a_single_name_becomes_a_list_of_one() -> None:
     assert ViewOptions(around="dot.1", stop_at=["x"]).spec == {"around": ["dot.1"], "stopAt": ["x"]}  # type: ignore[arg-type]
 

@@ -34,7 +34,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.fixture(params=["server", "one file"])
 def viewer(request: pytest.FixtureRequest, server: Server, open_address: Open, files: tuple[Path, Path], tmp_path: Path) -> Viewer:
     if request.param == "server":
-        compared = open_address(server(*files, "--diff"))
+        compared = open_address(server("--diff", *files))
     else:
         page = tmp_path / "diff.html"
         assert main(["diff", *map(str, files), "-o", str(page)]) == 0

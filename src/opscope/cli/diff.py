@@ -10,7 +10,7 @@ import click
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
 from opscope.cli.table import blocks, rest, table
-from opscope.cli.view_options import FlagOptions, view_options
+from opscope.cli.view_options import DrawingCommand, FlagOptions, view_options
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes, short_number
@@ -25,7 +25,7 @@ MOST_LINES = 20
 _LONGEST_NODE = 160
 
 
-@click.command()
+@click.command(cls=DrawingCommand)
 @click.argument("a", metavar="A", type=click.Path(allow_dash=True))
 @click.argument("b", metavar="B", type=click.Path(allow_dash=True))
 @module_option

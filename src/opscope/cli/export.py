@@ -9,11 +9,11 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import profile_option, read_all, read_recording, source_options
-from opscope.cli.view_options import FlagOptions, view_options
+from opscope.cli.view_options import DrawingCommand, FlagOptions, view_options
 from opscope.errors import OpscopeError, SourceError
 
 
-@click.command()
+@click.command(cls=DrawingCommand)
 @source_options
 @profile_option
 @click.option("-o", "--output", "output", metavar="FILE", required=True, help="File to write; `-` for standard output.")

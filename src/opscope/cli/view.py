@@ -9,7 +9,7 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import at_terminal, from_option, module_option, profile_option
-from opscope.cli.view_options import FlagOptions, serving_options, view_options
+from opscope.cli.view_options import DrawingCommand, FlagOptions, serving_options, view_options
 from opscope.errors import SourceError
 from opscope.terminal import say
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from opscope.serve.sources import Served
 
 
-@click.command()
+@click.command(cls=DrawingCommand)
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1, type=click.Path(allow_dash=True))
 @click.option(
     "--browse", multiple=True, metavar="DIR", type=click.Path(exists=True, file_okay=False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -18,6 +19,28 @@ class FlagOptions(ViewOptions):
     def spelled(self, name: str, value: str | float | None = None) -> str:
         flag = "--" + name.replace("_", "-")
         return flag if value is None else f"{flag} {value}"
+
+
+class DrawingCommand(click.Command):
+    """A command with view options. A flag whose value may be left out can come before SOURCE: `view --diff a.hlo b.hlo`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _spell_out(args))
+
+
+def _spell_out(args: list[str]) -> list[str]:
+    """The arguments, in which no flag takes the SOURCE after it for its value: `--diff a.hlo` becomes `--diff=overlay a.hlo`."""
+    bare = {row.flag: row for row in ROWS if row.bare is not None}
+    return [
+        f"{arg}={bare[arg].bare}" if arg in bare and _is_source(after, bare[arg]) else arg
+        for arg, after in zip(args, [*args[1:], "--"], strict=True)
+    ]
+
+
+def _is_source(arg: str, row: Row) -> bool:
+    """Is an argument after the flag of this row a SOURCE? A lone word that is not a file is probably a misspelled value."""
+    is_flag = arg.startswith("-") and arg != "-"
+    return not is_flag and arg not in row.choices and (not arg.isalpha() or Path(arg).exists())
 
 
 def view_options(writer: str | None = None) -> Callable[[Command], Command]:
