@@ -49,6 +49,15 @@ def test_a_tuple_in_a_tuple_stays_one_output() -> None:
     assert graph["inner"].inputs == (("p2", 1),)
 
 
+def test_replica_groups_of_a_mesh_are_one_value() -> None:
+    """XLA prints the devices of a mesh with a comma and a sign of equality, and the axes after them."""
+    groups = "mesh['data'=4,'model'=2], device_ids=([2,4]T(1,0)) {'data'}"
+    node = main_of("x = f32[8] parameter(0)", f"ROOT y = f32[8] all-to-all(x), replica_groups={groups}, use_global_device_ids=true")["y"]
+    assert dict(node.attrs) == {"replica_groups": groups, "use_global_device_ids": "true"}
+    plain = main_of("x = f32[8] parameter(0)", "ROOT y = f32[16] all-gather(x), replica_groups=mesh['x'=2] {'x'}, dimensions={0}")["y"]
+    assert dict(plain.attrs) == {"replica_groups": "mesh['x'=2] {'x'}", "dimensions": "{0}"}
+
+
 def test_the_layouts_in_a_nested_tuple_are_written_on_request_only() -> None:
     program = one("HloModule m\nENTRY main {\n  ROOT x = (f32[2,3]{1,0}, (s32[4]{0}, pred[])) custom-call()\n}\n")
     kind = program.main["x"].outputs[1]

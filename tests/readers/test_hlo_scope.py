@@ -36,6 +36,10 @@ SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "hlo"
         ("jit(f)/jvp(outer/inner)/mul", ("f", "outer", "inner"), "forward"),
         ("jit(f)/kernel(a/b)/mul", ("f", "kernel(a/b)"), ""),
         ("model/dense/MatMul", ("model", "dense"), ""),
+        ("jit(f)/(transpose(jvp(LM))/embed/add:transpose(jvp(LM))/head/dot:transpose(jvp(LM))/head/add)", ("f", "LM"), "backward"),
+        ("jit(f)/jvp(LM)/(mlp/dot_general:mlp/up/dot_general)", ("f", "LM", "mlp"), "forward"),
+        ("jit(f)/(jvp(LM)/add:transpose(jvp(LM))/add)", ("f", "LM"), ""),
+        ("(jit(f)/a/add:jit(g)/b/add)", (), ""),
     ],
 )
 def test_path_and_direction(op_name: str, path: tuple[str, ...], direction: str) -> None:
@@ -43,7 +47,9 @@ def test_path_and_direction(op_name: str, path: tuple[str, ...], direction: str)
     assert (scope.path, scope.direction) == (path, direction)
 
 
-@pytest.mark.parametrize("op_name", ["(((", ")))", "jit(f", "a]b[c/d", ";", "/", "//", "jvp(", "jit()/x", "[" * 5000, "jvp(" * 5000])
+@pytest.mark.parametrize(
+    "op_name", ["(((", ")))", "jit(f", "a]b[c/d", ";", "/", "//", "jvp(", "jit()/x", "[" * 5000, "jvp(" * 5000, "/(:)", "(:"]
+)
 def test_no_name_is_an_error(op_name: str) -> None:
     assert isinstance(parse_op_name(op_name).path, tuple)
 

@@ -27,6 +27,8 @@ def _bracketed(depth: int) -> str:
 _USUAL = re.compile(rf""", ([A-Za-z_][A-Za-z0-9_.-]*+)=((?:[^\s"'{{}}()\[\],/]++|{_STRING}|{_bracketed(3)})++)(?=,|\Z)""")
 """An attribute as XLA prints it, for speed: what this does not match is read step by step."""
 _INNER_KEY = re.compile(r"""[\s,]*+(?:([A-Za-z_][A-Za-z0-9_.:/-]*+)|("(?:[^"\\]++|\\.)*+"))\s*+=\s*+""")
+_DEVICE_IDS = re.compile(r",\s*+device_ids=(?=\()")
+"""Continues the value of `replica_groups=mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'y'}`."""
 _NAME_MARK = re.compile(r"%(?=[A-Za-z_0-9])")
 
 _CALL_KEYS = re.compile(r"calls|to_apply|body|condition|select|scatter|\w*computations?")
@@ -90,6 +92,9 @@ def read_attributes(text: str, pos: int) -> tuple[list[Attribute], int]:
             raise expected(text, start, "an attribute like dimensions={0}")
         start = skip(text, key.end())
         pos = value_end(text, start)
+        devices = _DEVICE_IDS.match(text, pos) if text.startswith("mesh[", start) else None
+        if devices:
+            pos = value_end(text, devices.end())
         attributes.append(Attribute(key[1], start, pos))
 
 

@@ -9,13 +9,15 @@ backward half. The rules:
 - `body` and `cond` below `while`, `closed_call`, `checkpoint`, `rematted_computation` and the like are plumbing: they are dropped, and
   recorded if they are transformations. `while`, `cond` and `branch_1_fun` stay, because they identify loops and branches;
 - differentiating a checkpoint names the scope twice, `transpose(jvp(layer))/jvp(layer)/checkpoint`: it counts once;
-- of merged names `a;b`, the first counts.
+- of merged names `a;b`, the first counts;
+- of the names of combined collectives, `a/(b/c:b/d)`, what all have in common counts: a/b.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR, Path
@@ -70,6 +72,28 @@ class _Element(NamedTuple):
 @lru_cache(maxsize=1 << 16)
 def parse_op_name(op_name: str) -> Scope:
     """The scope of an op_name. Unbalanced brackets are accepted: a name is text and never an error."""
+    names = _combined(op_name)
+    return _common([_parse(name) for name in names]) if len(names) > 1 else _parse(op_name)
+
+
+def _combined(op_name: str) -> list[str]:
+    """The names that XLA's collective combiners joined: `a/(b:c)` is a/b and a/c."""
+    prefix, bracket, suffixes = op_name.partition("/(") if not op_name.startswith("(") else ("", "(", op_name[1:])
+    if not bracket or not suffixes.endswith(")"):
+        return [op_name]
+    return [prefix + bracket[:-1] + suffix for suffix in suffixes[:-1].split(":")]
+
+
+def _common(scopes: list[Scope]) -> Scope:
+    """The path that scopes share from the outside in, and the transformations that all of them went through."""
+    levels = zip(*(scope.path for scope in scopes), strict=False)
+    path = tuple(names[0] for names in takewhile(lambda names: len({*names}) == 1, levels))
+    shared = set.intersection(*({*scope.transforms} for scope in scopes))
+    is_one_half = len({scope.direction for scope in scopes}) == 1
+    return Scope(path, (), tuple(each for each in scopes[0].transforms if each in shared and is_one_half))
+
+
+def _parse(op_name: str) -> Scope:
     transforms: dict[str, None] = {}
     elements = _elements(op_name, transforms)
     groups: list[str] = []
