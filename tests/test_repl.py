@@ -356,7 +356,7 @@ def png_size(path: Path) -> tuple[int, int]:
 @pytest.mark.step("0.13")
 def test_save_takes_a_scale_for_png(tmp_path: Path) -> None:
     dot = some_node("dot")
-    script(f"{dot} 1\nsave once.png\nsave twice.png 2\n", tmp_path)
+    script(f"attributes off\n{dot} 1\nsave once.png\nsave twice.png 2\n", tmp_path)
     width, height = png_size(tmp_path / "once.png")
     assert png_size(tmp_path / "twice.png") == (2 * width, 2 * height)
     command = [sys.executable, "-m", "opscope", "export", str(EXAMPLE), "-o", "exported.png", "--scale", "2"]

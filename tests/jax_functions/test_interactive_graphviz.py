@@ -8,6 +8,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from support.hlo_text import instructions
@@ -54,6 +55,13 @@ def boxes_and_arrows(path: Path) -> tuple[set[str], set[tuple[str, str]]]:
     return boxes, {*edges}
 
 
+def texts_of_boxes(path: Path) -> dict[str, list[str]]:
+    """The lines of text on the box of each node."""
+    svg = "{http://www.w3.org/2000/svg}"
+    boxes = ElementTree.parse(path).iterfind(f".//{svg}g[@class='box']")
+    return {box.get("data-key", "").removeprefix("n:"): [str(text.text) for text in box.iter(f"{svg}text")] for box in boxes}
+
+
 @pytest.mark.step("0.5")
 def test_list_computations_lists_those_of_the_text_with_their_sizes(step: Path) -> None:
     _, *rows = (line.split() for line in prompt(step, "list computations"))
@@ -80,6 +88,23 @@ def test_the_drawing_of_a_computation_has_each_instruction_and_an_arrow_for_each
         boxes, edges = boxes_and_arrows(whole)
         assert boxes == {*body}
         assert edges == {(operand, user) for user, operands in body.items() for operand in operands}
+
+
+@pytest.mark.step("0.7")
+def test_a_box_says_what_its_instruction_computes(step: Path) -> None:
+    """The dimensions of a broadcast or reduction, and the operation of a reduction, as in XLA's own drawing (`as_hlo_dot_graph`)."""
+    text, entry = step.read_text(), opscope.load(step).entry
+    prompt(step, entry, "save with.svg", "attributes off", entry, "save without.svg")
+    with_attributes, without = (texts_of_boxes(step.parent / name) for name in ("with.svg", "without.svg"))
+    dimensions = dict(re.findall(r"^\s+(?:ROOT )?(\S+) = .*, dimensions=(\{[\d,]*\})", text[text.index("ENTRY") :], re.M))
+    assert len(dimensions) > 20
+    for name, value in dimensions.items():
+        assert with_attributes[name][-2:] == ["dimensions", value] and value not in without[name]
+    reductions = dict(re.findall(r"^\s+(\S+) = .* reduce\(.*, to_apply=(\S+)$", text, re.M))
+    assert len(reductions) > 5
+    for name, region in reductions.items():
+        (reducer,) = re.findall(rf"^{re.escape(region)} {{.*?ROOT \S+ = f32\[\] (\w+)\(", text, re.M | re.S)
+        assert any(line.startswith(f"reduce: {reducer} ·") for line in without[name]), name
 
 
 @pytest.mark.step("0.7")

@@ -85,6 +85,14 @@ describe("reducers", () => {
     expect(view.expandable[boxNamed(view, "n:r")]).toBe(0);
   });
 
+  it("are named on a box that is not expanded, also when every node is a box", () => {
+    const view = buildView(program, { depth: 0, allNodes: true });
+    expect(view.title[boxNamed(view, "n:r")]).toBe("reduce: add");
+    expect(view.expandable[boxNamed(view, "n:r")]).toBe(1);
+    const expanded = buildView(program, { depth: 9, allNodes: true });
+    expect(expanded.title[boxNamed(expanded, "n:r")]).toBe("reduce");
+  });
+
   it("open like any call when the rule is off", () => {
     expect(boxLines(buildView(program, { depth: 9, ...only("none") }))).toContain("  node n:r>n:s");
   });

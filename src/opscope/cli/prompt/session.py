@@ -11,6 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from opscope.cli.prompt.names import Names
 from opscope.cli.table import table
 from opscope.errors import OpscopeError
 from opscope.program import Graph, Node, Program
+from opscope.readers.hlo.attributes import names_computations
+from opscope.readers.hlo.details import HloDetails
 from opscope.render.draw.check_options import checked_graph
 from opscope.view_options import ViewOptions
 
@@ -29,6 +32,12 @@ DEFAULT_PATHS = 100
 EVERYTHING = 9
 """Deeper than calls are nested in practice; a picture that would be too large says what it leaves collapsed."""
 _FIELDS = ("name", "op_name", "op_type")
+_BACKEND_CONFIG = "backend_config"
+_NOT_WRITTEN = re.compile(
+    r"(metadata|frontend_attributes|opscope)\..*|origin|original_value|parameter_number|value|"
+    r"control-predecessors|custom_call_target|direction"
+)
+"""Attributes that say where an instruction comes from rather than what it computes, or that a drawing shows in another way."""
 
 Draw = Callable[[Program, ViewOptions, str], str]
 """Draws, and returns the message to print: a path, or that the page shows the drawing."""
@@ -63,7 +72,13 @@ class Session:
         self.most_listed = most_listed
         """The longest list to print in a terminal; a script gets every line."""
         self.last: ViewOptions | None = None
-        self.shows = {"backend_config": False, "metadata": False, "show_fusion_subcomputations": True, "layouts": False}
+        self.shows = {
+            _BACKEND_CONFIG: False,
+            "metadata": False,
+            "show_fusion_subcomputations": True,
+            "attributes": True,
+            "layouts": False,
+        }
         self.running = True
         self.failed = False
         """Whether a command has failed: a script reports that when it ends."""
@@ -103,7 +118,7 @@ class Session:
         <computation>  draw all of it"""
         graph = self.names.graph(words[0])
         if graph is not None and len(words) == 1:
-            self._draw(ViewOptions(graph=graph.name, names=True, all_nodes=True, layouts=self.shows["layouts"]), graph.name)
+            self._draw(self._options(graph=graph.name, all_nodes=True), graph.name)
             return
         if self.names.find(words[0]) is None:
             close = self.names.closest(words[0], self.commands)
@@ -142,7 +157,19 @@ class Session:
     def _part(self, **part: Any) -> ViewOptions:
         """A part of a graph, as the prompt draws it: titled by the names to type next, with fusions and loops expanded."""
         depth = EVERYTHING if self.shows["show_fusion_subcomputations"] else None
-        return ViewOptions(**part, names=True, depth=depth, layouts=self.shows["layouts"])
+        return self._options(**part, depth=depth)
+
+    def _options(self, **options: Any) -> ViewOptions:
+        """What every drawing has: titles that can be typed next, and on boxes what the switches ask for."""
+        label = tuple(key for key in self._attributes if self.shows[key if key == _BACKEND_CONFIG else "attributes"])
+        return ViewOptions(**options, names=True, label=label, layouts=self.shows["layouts"])
+
+    @cached_property
+    def _attributes(self) -> list[str]:
+        """The attributes that say what HLO instructions compute, such as the dimensions of a reduction."""
+        shared = {id(node.details): node.details for _, node in self._nodes() if isinstance(node.details, HloDetails)}
+        keys = dict.fromkeys(key for details in shared.values() for key in details.attrs)
+        return [key for key in keys if not names_computations(key) and not _NOT_WRITTEN.fullmatch(key)]
 
     def _draw(self, options: ViewOptions, title: str) -> None:
         checked_graph(options, self.program)
@@ -310,9 +337,10 @@ class Session:
         self.say(*diff_lines(diff(self.program, only_program(words[0], load_all(words[0]))), MOST_LINES))
 
     def switch(self, name: str, words: list[str]) -> None:
-        """backend_config [on|off]  include it in `info`
+        """backend_config [on|off]  include it in `info` and in drawings
         metadata [on|off]  include it in `extract`
         show_fusion_subcomputations [on|off]  expand fusions in drawings
+        attributes [on|off]  write what an instruction computes (dimensions={1}) in drawings
         layouts [on|off]  write the layouts of tensors ({1,0}) in drawings"""
         if words and words[0] not in ("on", "off"):
             raise OpscopeError(f"usage: {name} [on|off]")

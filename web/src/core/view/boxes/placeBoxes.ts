@@ -158,7 +158,7 @@ function groupPath(placement: Placement, places: GroupPlaces, above: number, gro
 function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array, groups: GroupPlaces | undefined): void {
   const { tree, boxes, traits, options, repeats, folding } = placement;
   const { program } = traits;
-  const { strings, nodeId, nodeCategory, calls } = program;
+  const { strings, nodeId, nodeCategory } = program;
   const firstGroup = tree.firstGroup[instance.graph];
   for (let i = 0; i < instance.count; i++) {
     const n = instance.first + i;
@@ -191,16 +191,18 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
       }
     }
     const key = stack >= 0 ? `${instance.prefix}x:${step}` : instance.prefix + step;
-    const callCount = calls.start[n + 1] - calls.start[n];
-    const reducer = options.rules.inlineReducers && callCount > 0 ? reducerText(traits, n) : "";
-    const kind = stack >= 0 ? BoxKind.Stack : callCount > 0 && !reducer ? BoxKind.Call : BoxKind.Node;
+    const callCount = program.calls.start[n + 1] - program.calls.start[n];
+    const reducer = callCount > 0 ? reducerText(traits, n) : "";
+    const calls = callCount > 0 && !(reducer && options.rules.inlineReducers);
+    const kind = stack >= 0 ? BoxKind.Stack : calls ? BoxKind.Call : BoxKind.Node;
     const box = boxes.add(kind, parent, key, n, -1);
     boxes.category[box] = nodeCategory[n];
     const isResult = traits.index.isOutput[n] === 1 && traits.plumbing.kind[n] === Forwards.Tuple;
     if (isResult) boxes.category[box] = OUTPUT;
     const name = nodeTitle(program, instance.received.get(n) ?? n);
-    boxes.title[box] = isResult ? "output" : reducer ? `${name}: ${reducer}` : name;
     boxes.subtitle[box] = typeText(program, n, options.layouts);
+    if (calls) placeCalls(placement, instance, n, box, key, level);
+    boxes.title[box] = isResult ? "output" : reducer && !boxes.open[box] ? `${name}: ${reducer}` : name;
     if (options.names) {
       if (stack < 0) nameAfterId(placement, box);
     } else if (groups && tree.nodeGroup[n] >= 0 && groups.lifted[tree.nodeGroup[n] - firstGroup])
@@ -215,7 +217,6 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
           boxes.subtitle[box] = "";
       }
     }
-    if (callCount > 0 && !reducer) placeCalls(placement, instance, n, box, key, level);
   }
   repeats.settle(instance);
 }
