@@ -18,10 +18,9 @@ from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.naming import checks_keywords, find_module, listed, suggest
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, find_reader, read
-from opscope.readers.profiles import timed_with
+from opscope.readers.profiles import TIMED, timed_with
 from opscope.readers.source import Source
 from opscope.readers.timed import Timed
-from opscope.readers.xplane import timed_programs
 from opscope.recording.comparison import Side, compare, comparison_of
 from opscope.recording.diff import EITHER, PLACES, Diff
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
@@ -95,9 +94,10 @@ def load_timed(
         return timed_with(_load_all(source, module, format, progress), profile)
     if not split_at(source)[1] and source_path(source).exists() and not is_recording_source(source, format):
         opened = Source(source)
-        if not opened.is_directory and find_reader(opened, format).name == "xplane":
+        reader = "" if opened.is_directory else find_reader(opened, format).name
+        if reader in TIMED:
             with in_source(source):
-                timed = timed_programs(opened)
+                timed = TIMED[reader](opened, progress)
                 return timed if module is None else [timed[find_module(module, [one.program.name for one in timed])]]
     return [Timed(program, None) for program in _load_all(source, module, format, progress)]
 

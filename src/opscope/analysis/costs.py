@@ -9,6 +9,7 @@ from typing import Any
 from opscope.analysis.cost import CostModel
 from opscope.analysis.cost_metrics import BYTES, FLOPS, with_costs
 from opscope.analysis.devices import Device
+from opscope.analysis.info import notes_of
 from opscope.analysis.roofline import ESTIMATED_TIME, Roofline
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
@@ -67,6 +68,7 @@ class Costs:
     """Operations whose amount is unknown."""
     device: Device | None = None
     """The device that times are estimated for."""
+    notes: tuple[str, ...] = ()
 
     @property
     def total(self) -> float:
@@ -85,6 +87,8 @@ class Costs:
             data["device"] = self.device.title
         if self.times is not None:
             data["profile"] = self._profile(self.times)
+        if self.notes:
+            data["notes"] = list(self.notes)
         return data
 
     def _row(self, row: CostRow) -> dict[str, Any]:
@@ -107,9 +111,11 @@ class Costs:
         """Per step."""
         steps = max(times.steps, 1)
         heaviest = sorted(times.unplaced.items(), key=lambda item: -item[1][0])
+        phases = {phase: seconds / steps for phase, seconds in times.phases.items()}
         return {
             "device_seconds": times.device_seconds / steps,
             "attributed_seconds": times.placed_seconds / steps,
+            **({"phases": phases, "idle_seconds": times.idle / steps} if phases else {}),
             "steps": times.steps,
             "unattributed": [{"kernel": name, "seconds": seconds / steps, "count": count / steps} for name, (seconds, count) in heaviest],
         }
@@ -149,7 +155,7 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         row.share = row.amounts[by] / total if total else 0.0
         reached += row.share
         row.cumulative = reached
-    return Costs(program.name, by, per, "s" if by == TIME else program.metrics[by].unit, rows, times, missing, device)
+    return Costs(program.name, by, per, "s" if by == TIME else program.metrics[by].unit, rows, times, missing, device, notes_of(program))
 
 
 def _kernels(times: Times) -> list[CostRow]:

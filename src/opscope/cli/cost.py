@@ -44,14 +44,15 @@ def command(
 ) -> None:
     """List what SOURCE spends its time on, the heaviest first, with shares and cumulative shares.
 
-    SOURCE is a profile (.xplane.pb, or the directory that jax.profiler.trace writes), or a program with --profile FILE. Without a
-    profile, rows are ranked by their estimated FLOPs or bytes, or by the time that they need at best on a --device. Numbers are of one
-    step: one run of the module.
+    SOURCE is a profile (.xplane.pb, the directory that jax.profiler.trace writes, or a trace of PyTorch's profiler), or a program with
+    --profile FILE. Without a profile, rows are ranked by their estimated FLOPs or bytes, or by the time that they need at best on a
+    --device. Numbers are of one step: one run of the module.
 
     \b
     opscope cost trace_dir
     opscope cost trace_dir --per module
     opscope cost after.hlo --profile trace_dir --per source --json
+    opscope cost torch_trace_dir --profile trace.json.gz
     opscope cost step.hlo --by bytes
     opscope cost step.hlo --device h200
     """
@@ -93,7 +94,7 @@ def _text(costs: Costs, most: int | None) -> list[str]:
                 *("" if name not in row.amounts else _amount(row.amounts[name], unit) for name, unit in others.items()),
                 *(["" if row.at_best is None else f"{row.at_best:.0%}"] if is_compared else []),
                 *([row.limit] if costs.device and is_node else []),
-                *([row.op, ellipsize(row.module, _LONGEST)] if is_node else []),
+                *([ellipsize(row.op, _LONGEST), ellipsize(row.module, _LONGEST)] if is_node else []),
             )
         )
     parts.append(table(rows, "lrrrr" + "r" * (len(others) + is_compared)) + rest(len(costs.rows), most))
@@ -110,13 +111,17 @@ def _facts(costs: Costs) -> list[tuple[str, str]]:
         share = times.placed_seconds / times.device_seconds if times.device_seconds else 1.0
         facts.append(("device time", f"{short_seconds(times.device_seconds / steps)} per step, measured in {count(times.steps, 'step')}"))
         facts.append(("placed", f"{share:.2%} of it on nodes"))
+        if len(times.phases) > 1:
+            facts.append(("phases", ", ".join(f"{phase} {seconds / times.device_seconds:.1%}" for phase, seconds in times.phases.items())))
+        if times.idle:
+            facts.append(("device idle", f"{short_seconds(times.idle / steps)} per step, between kernels"))
     if costs.device is not None:
         facts.append(("estimated for", f"{costs.device.title}, at its peak rates"))
     if costs.by != "time":
         facts.append((costs.by, f"{_amount(costs.total, costs.unit)} per step"))
     if costs.missing:
         facts.append(("unknown", f"{count(costs.missing, 'operation')} of unknown {costs.by}"))
-    return facts
+    return facts + [("note", note) for note in costs.notes]
 
 
 def _unplaced(times: Times, most: int | None) -> list[str]:

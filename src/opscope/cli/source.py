@@ -26,7 +26,7 @@ profile_option = click.option(
     "--profile",
     metavar="FILE",
     type=click.Path(),
-    help="Profile of SOURCE (.xplane.pb, ONNX Runtime's JSON, .csv); its times become metrics.",
+    help="Profile of SOURCE (.xplane.pb, JSON of PyTorch's profiler or ONNX Runtime, .csv); its times become metrics.",
 )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
-from opscope.profile.place import Times
+from opscope.profile.place import Times, add_work
 from opscope.profile.schedule import executed_graphs
 from opscope.program import NodeKey, Program
 from opscope.program.metric import number
@@ -113,11 +113,6 @@ def place_named(program: Program, measured: NodeTimes) -> Times:
     times = Times(measured.steps)
     for run in measured.runs:
         node = places.get(run.node)
-        kernels = times.unplaced if node is None else times.kernels.setdefault(node, {})
         name = run.kernel or run.node
-        label = f"{run.node}: {name}" if node is None and run.kernel else name
-        seconds, count = kernels.get(label, (0.0, 0))
-        kernels[label] = (seconds + run.seconds, count + 1)
-        if node is not None:
-            times.seconds[node] = times.seconds.get(node, 0.0) + run.seconds
+        add_work(times, node, f"{run.node}: {name}" if node is None and run.kernel else name, run.seconds)
     return times

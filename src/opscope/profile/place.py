@@ -15,6 +15,10 @@ from opscope.program import Metric, NodeKey, Program
 DEVICE_TIME = Metric("device time", "s", "sum", "measured")
 """Seconds of one run of a node on the device, with everything that it calls."""
 HOST_TIME = Metric("host time", "s", "sum", "measured")
+BACKWARD_TIME = Metric("backward time", "s", "sum", "measured")
+"""The part of a node's time on the device that is spent on its gradients, if the program has no backward nodes of its own."""
+IDLE_TIME = Metric("device idle", "s", "sum", "measured")
+"""Seconds in which the device had nothing to do before a node's kernels."""
 
 _LEAST_SHARE = 0.1
 """The share of kernels that run once in a run, if no event names its instruction."""
@@ -32,6 +36,10 @@ class Times:
     """The kernels of each node: seconds and count."""
     unplaced: dict[str, tuple[float, int]] = field(default_factory=dict)
     """Kernels that belong to no node: seconds and count."""
+    phases: dict[str, float] = field(default_factory=dict)
+    """Seconds of forward, backward and update, if the profile tells them apart."""
+    idle: float = 0.0
+    """Seconds in which the device had nothing to do between two kernels, if the profile shows it."""
 
     def calls(self, node: NodeKey) -> int:
         """How often a node ran. A library call launches several kernels, each once."""
@@ -152,9 +160,13 @@ def _runs(events: Sequence[Event], nodes: Mapping[str, NodeKey], entry: str) -> 
 
 def _add(times: Times, run: Sequence[Event], places: Iterable[NodeKey | None]) -> None:
     for event, node in zip(run, places, strict=True):
-        seconds = event.duration * PICOSECONDS
-        kernels = times.unplaced if node is None else times.kernels.setdefault(node, {})
-        total, count = kernels.get(event.name, (0.0, 0))
-        kernels[event.name] = (total + seconds, count + 1)
-        if node is not None:
-            times.seconds[node] = times.seconds.get(node, 0.0) + seconds
+        add_work(times, node, event.name, event.duration * PICOSECONDS)
+
+
+def add_work(times: Times, node: NodeKey | None, kernel: str, seconds: float) -> None:
+    """Count the run of a kernel, on its node if it has one."""
+    kernels = times.unplaced if node is None else times.kernels.setdefault(node, {})
+    before, count = kernels.get(kernel, (0.0, 0))
+    kernels[kernel] = (before + seconds, count + 1)
+    if node is not None:
+        times.seconds[node] = times.seconds.get(node, 0.0) + seconds

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from opscope.ops.loops import trip_count
-from opscope.program import Graph, Node, NodeKey, Program
+from opscope.program import BACKWARD, FORWARD, Graph, Node, NodeKey, Program
 
 _SILENT = frozenset(
     ["after-all", "bitcast", "constant", "domain", "get-tuple-element", "opt-barrier", "optimization-barrier", "parameter", "partition-id",
@@ -114,8 +114,9 @@ def executed_graphs(program: Program) -> list[Graph]:
 
 
 def runs_its_graphs(node: Node) -> bool:
-    """Whether the instructions of the called graphs are launched one by one, as those of a loop are and those of a fusion are not."""
-    return node.op in ("while", "call", "conditional") or (node.op == "async-start" and bool(node.calls))
+    """Whether the instructions of the called graphs are launched one by one, as those of a loop or of a compiled forward are and those of a
+    fusion are not."""
+    return node.op in ("while", "call", "conditional") or (node.op in ("async-start", FORWARD, BACKWARD) and bool(node.calls))
 
 
 class Schedule:

@@ -51,6 +51,7 @@ BUILT_IN: tuple[Reader, ...] = (
     Reader("hlo", "opscope.readers.hlo", "XLA HLO text: dumps, jax as_text, XLA's tests", (".hlo", ".txt")),
     Reader("hlo-proto", "opscope.readers.hlo_proto", "XLA HLO protos: xla_dump_hlo_as_proto, snapshots", (".pb",)),
     Reader("xplane", "opscope.readers.xplane", "profiles of JAX (jax.profiler.trace), with times", (".pb",)),
+    Reader("kineto", "opscope.readers.kineto", "traces of PyTorch's profiler (export_chrome_trace), with times", (".json",)),
     Reader(
         "torch", "opscope.readers.torch", "PyTorch: .pt2 files (without torch), modules, tensors", (".pt2",),
         package="opscope[torch]", objects=("torch",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 
 from opscope.errors import SourceError, in_source
@@ -10,9 +10,15 @@ from opscope.naming import listed
 from opscope.profile.node_times import NodeTimes, is_onnxruntime, place_named, read_onnxruntime, read_table
 from opscope.profile.place import with_times
 from opscope.program import Program
-from opscope.readers import xplane
+from opscope.readers import Progress, kineto, xplane
 from opscope.readers.source import Source
 from opscope.readers.timed import LEAST_SHARE, Timed
+
+TIMED: Mapping[str, Callable[[Source, Progress | None], list[Timed]]] = {
+    "xplane": xplane.timed_programs,
+    "kineto": kineto.timed_programs,
+}
+"""The readers of profiles that are programs by themselves."""
 
 
 def timed_with(programs: Sequence[Program], path: str | PathLike[str]) -> list[Timed]:
@@ -25,6 +31,8 @@ def timed_with(programs: Sequence[Program], path: str | PathLike[str]) -> list[T
             return _named(programs, read_onnxruntime(source.read_bytes()), _OPTIMIZED)
         if source.name.lower().endswith(".csv"):
             return _named(programs, read_table(source.read_text()), "")
+        if kineto.is_trace(source):
+            return kineto.timed_with(programs, source)
     return xplane.timed_with(programs, source)
 
 

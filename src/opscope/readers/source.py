@@ -71,6 +71,10 @@ class Source:
         raw.seek(0)
         return gzip.GzipFile(fileobj=raw) if is_gzip else raw
 
+    def stream(self) -> io.BufferedIOBase:
+        """The decompressed contents, to be read once from beginning to end."""
+        return self._open()
+
     def open(self) -> io.BufferedIOBase:
         """The decompressed contents as a stream in which one can seek quickly, for archives."""
         stream = self._open()

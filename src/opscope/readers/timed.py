@@ -8,8 +8,8 @@ from opscope.profile.place import Times
 from opscope.program import Program
 
 PROFILES = (
-    "a .xplane.pb file, the directory that jax.profiler.trace writes, the JSON that ONNX Runtime's end_profiling writes, "
-    "or a .csv table with the columns node and ms"
+    "a .xplane.pb file, the directory that jax.profiler.trace writes, a trace of PyTorch's profiler, the JSON that ONNX Runtime's "
+    "end_profiling writes, or a .csv table with the columns node and ms"
 )
 
 LEAST_SHARE = 0.5

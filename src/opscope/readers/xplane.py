@@ -39,7 +39,7 @@ def read_profile(path: str | PathLike[str] | Source) -> Profile:
         return read_xplane(source.read_bytes())
 
 
-def timed_programs(source: Source) -> list[Timed]:
+def timed_programs(source: Source, progress: Progress | None = None) -> list[Timed]:
     """The modules of a profile that ran while it was taken, the heaviest first; all of them, without times, if none did."""
     profile = read_profile(source)
     ran = [number for number in profile.heaviest() if profile.modules[number].hlo]

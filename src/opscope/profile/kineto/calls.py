@@ -1,0 +1,124 @@
+"""Which operator launched each piece of the device's work, in which step, and how long the device waited for it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import NamedTuple
+
+from opscope.profile.kineto.nesting import NONE, OPTIMIZER, Nesting, Place
+from opscope.profile.kineto.trace import ANNOTATION, Trace
+
+_STEP = "ProfilerStep#"
+MICROSECONDS = 1e-6
+
+
+class Call(NamedTuple):
+    """An operator that was called; or a kernel that no operator launched, as in a CUDA graph."""
+
+    name: str
+    place: Place
+    step: int
+    start: float
+    host: float
+    """Microseconds on the host."""
+    forward: int
+    """Of a call in a backward function: the forward span whose gradient it computes, or NONE."""
+    is_kernel: bool = False
+
+
+class Launched(NamedTuple):
+    """A piece of the device's work."""
+
+    kernel: str
+    call: int
+    """The index of the call that launched it, or NONE."""
+    seconds: float
+    idle: float
+    """Seconds in which the device had nothing to do before it."""
+
+
+class Calls:
+    """The calls of a trace in order of their start, and what they launched in order of the device's time. `vocabulary` has the operators
+    of a program: of operators that nest in each other, these are the calls."""
+
+    def __init__(self, trace: Trace, vocabulary: Set[str] = frozenset()) -> None:
+        nesting = self._nesting = Nesting(trace, vocabulary)
+        self.problem = trace.problem
+        self.has_device = len(trace.work) > 0
+        starts = _step_starts(trace, nesting)
+        self.steps = max(1, len(starts))
+        spans, texts = trace.spans, trace.names.texts
+
+        def call(span: int, name: str, host: float, is_kernel: bool = False) -> Call:
+            start = spans.start[span]
+            step = max(0, bisect_right(starts, start) - 1)
+            return Call(name, nesting.place(span), step, start, host, nesting.forward[span], is_kernel)
+
+        operators = {operator for operator in nesting.operator if operator != NONE}
+        calls = [
+            call(span, texts[spans.name[span]], spans.end[span] - spans.start[span] - nesting.inside.get(span, 0.0)) for span in operators
+        ]
+        positions = {span: i for i, span in enumerate(operators)}
+        launchers = _launchers(trace)
+        work: list[Launched] = []
+        for i, idle in _in_order(trace):
+            kernel = texts[trace.work.name[i]]
+            span = launchers.get(trace.work.external[i], NONE)
+            position = NONE if span == NONE else positions.get(nesting.operator[span], NONE)
+            if span != NONE and position == NONE:
+                position = len(calls)
+                calls.append(call(span, kernel, 0.0, is_kernel=True))
+            work.append(Launched(kernel, position, trace.work.duration[i] * MICROSECONDS, idle * MICROSECONDS))
+        order = sorted(range(len(calls)), key=lambda i: (calls[i].start, i))
+        places = {before: now for now, before in enumerate(order)}
+        self.calls = [calls[i] for i in order]
+        self._index = {span: places[i] for span, i in positions.items()}
+        self.launched = [each._replace(call=places.get(each.call, NONE)) for each in work] if self.has_device else _host_work(self.calls)
+
+    def of_span(self, span: int) -> int:
+        """The call that a span is part of, or NONE."""
+        return NONE if span == NONE else self._index.get(self._nesting.operator[span], NONE)
+
+
+def _launchers(trace: Trace) -> dict[int, int]:
+    """The span of each external number that launched something."""
+    numbers = set(trace.work.external)
+    return {external: span for span, external in enumerate(trace.spans.external) if external >= 0 and external in numbers}
+
+
+def _in_order(trace: Trace) -> Iterator[tuple[int, float]]:
+    """The device's work in order of its time, each with the microseconds for which its device was idle before."""
+    work = trace.work
+    ends: dict[int, float] = {}
+    for i in sorted(range(len(work)), key=work.start.__getitem__):
+        start, device = work.start[i], work.device[i]
+        end = ends.get(device, start)
+        ends[device] = max(end, start + work.duration[i])
+        yield i, max(0.0, start - end)
+
+
+def _host_work(calls: Iterable[Call]) -> list[Launched]:
+    """Without a device, the operators themselves are the work."""
+    return [Launched(call.name, i, call.host * MICROSECONDS, 0.0) for i, call in enumerate(calls)]
+
+
+def _step_starts(trace: Trace, nesting: Nesting) -> list[float]:
+    """When each step begins: by the profiler's steps, or the ends of the optimizer's, or the runs of the outermost module."""
+    spans, texts = trace.spans, trace.names.texts
+    steps = [i for i, kind in enumerate(spans.kind) if kind == ANNOTATION and texts[spans.name[i]].startswith(_STEP)]
+    if steps:
+        return sorted(spans.start[i] for i in steps)
+    updates = [i for i, kind in enumerate(spans.kind) if kind == ANNOTATION and texts[spans.name[i]].startswith(f"{OPTIMIZER}step#")]
+    if updates:
+        return [float("-inf"), *sorted(spans.end[i] for i in _usual(trace, updates))[:-1]]
+    return sorted(spans.start[i] for i in _usual(trace, nesting.runs))
+
+
+def _usual(trace: Trace, spans: Sequence[int]) -> list[int]:
+    """The spans with the most frequent name."""
+    names = trace.spans.name
+    counts = Counter(names[i] for i in spans)
+    usual = max(counts, key=lambda name: counts[name], default=NONE)
+    return [i for i in spans if names[i] == usual]

@@ -1,0 +1,180 @@
+"""A trace in memory: spans of the host and work of the device, as columns. A trace of a gigabyte has millions of events."""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from collections.abc import Callable
+from functools import lru_cache
+from io import BufferedIOBase
+from math import isfinite
+from typing import Any
+
+from opscope.profile.kineto.stream import EventStream
+from opscope.program import Frame
+
+OP, ANNOTATION, MODULE, FRAME = range(4)
+"""What a span of the host is: an operator, a named region, the call of an nn.Module, or a Python function."""
+
+_DEVICE = frozenset(["kernel", "gpu_memcpy", "gpu_memset"])
+_HOST = {"cpu_op": OP, "user_annotation": ANNOTATION, "python_function": FRAME}
+_CALLS = frozenset(["cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "privateuse1_runtime", "mtia_runtime"])
+_LARGEST = 2**62
+_MODULE = "nn.Module: "
+_FRAME = re.compile(r"(?P<file>[^<>()]+)\((?P<line>\d+)\): (?P<function>.+)")
+
+
+class Names:
+    """Texts by number."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return number
+
+
+class Spans:
+    """What the host did: operators, regions, modules and functions, with their threads. Times are in microseconds."""
+
+    def __init__(self) -> None:
+        self.kind = array("b")
+        self.name = array("q")
+        self.thread = array("q")
+        self.start = array("d")
+        self.end = array("d")
+        self.external = array("q")
+        """The profiler's number of the span, or −1."""
+        self.sequence = array("q")
+        """The number by which autograd relates forward and backward, or −1."""
+        self.is_backward = array("b")
+        """Whether the sequence number is that of a backward function."""
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+class Work:
+    """What the device did: kernels, copies and fills."""
+
+    def __init__(self) -> None:
+        self.name = array("q")
+        self.start = array("d")
+        self.duration = array("d")
+        self.external = array("q")
+        """The number of the span that launched it, or −1."""
+        self.stream = array("q")
+        self.device = array("q")
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+
+class Trace:
+    """What one run of the profiler wrote."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.threads = Names()
+        self.spans = Spans()
+        self.work = Work()
+        self.problem = ""
+        """Why the trace is not complete; empty if it is."""
+        self.events = 0
+
+
+def read_trace(stream: BufferedIOBase, took: Callable[[int], None] | None = None) -> Trace:
+    """Read a trace. `took` is called with the number of bytes of each piece."""
+    trace = Trace()
+    launches: dict[int, int] = {}
+    orphans: dict[int, int] = {}
+    events = EventStream(stream, took)
+    for event in events:
+        trace.events += 1
+        if event.get("ph") != "X":
+            continue
+        category = event.get("cat")
+        try:
+            if category in _HOST:
+                _add_span(trace, event, _HOST[category])
+            elif category in _DEVICE:
+                _add_work(trace, event, orphans)
+            elif category in _CALLS:
+                args = event["args"]
+                if "External id" in args and "correlation" in args:
+                    launches[int(args["correlation"])] = int(args["External id"])
+        except (KeyError, TypeError, ValueError, OverflowError):  # an event without what every event has
+            trace.problem = "the trace has damaged events"
+    for index, correlation in orphans.items():
+        trace.work.external[index] = launches.get(correlation, -1)
+    trace.problem = events.problem or trace.problem
+    return trace
+
+
+def _add_span(trace: Trace, event: dict[str, Any], kind: int) -> None:
+    name = event["name"]
+    if kind == FRAME:
+        if name.startswith(_MODULE):
+            kind, name = MODULE, name[len(_MODULE) :]
+        elif frame_of(name) is None:
+            return
+    start, duration = _times(event)
+    args = event.get("args") or {}
+    sequence, external = _number(args, "Sequence number"), _number(args, "External id")
+    spans = trace.spans
+    spans.name.append(trace.names.number(name))
+    spans.thread.append(trace.threads.number(f"{event.get('pid')}/{event.get('tid')}"))
+    spans.start.append(start)
+    spans.end.append(start + duration)
+    spans.external.append(external)
+    spans.sequence.append(sequence)
+    spans.is_backward.append(1 if args.get("Fwd thread id") else 0)
+    spans.kind.append(kind)
+
+
+def _add_work(trace: Trace, event: dict[str, Any], orphans: dict[int, int]) -> None:
+    name = str(event["name"])
+    start, duration = _times(event)
+    args = event.get("args") or {}
+    external, stream, device = _number(args, "External id"), _number(args, "stream"), _number(args, "device")
+    work = trace.work
+    if external < 0 and "correlation" in args:
+        orphans[len(work)] = int(args["correlation"])
+    work.name.append(trace.names.number(name))
+    work.start.append(start)
+    work.duration.append(duration)
+    work.external.append(external)
+    work.stream.append(stream)
+    work.device.append(device)
+
+
+def _times(event: dict[str, Any]) -> tuple[float, float]:
+    """Start and duration in microseconds."""
+    start, duration = float(event["ts"]), float(event["dur"])
+    if not (isfinite(start) and isfinite(duration) and duration >= 0):
+        raise ValueError
+    return start, duration
+
+
+def _number(args: dict[str, Any], name: str) -> int:
+    """A number that fits into a column, or −1."""
+    number = int(args.get(name, -1))
+    if abs(number) > _LARGEST:
+        raise ValueError
+    return number
+
+
+@lru_cache(1 << 14)
+def frame_of(name: str) -> Frame | None:
+    """The function of a Python event, unless it is of torch or of Python itself: `t.py(21): forward`."""
+    match = _FRAME.fullmatch(name)
+    if match is None or "/torch/" in f"/{match['file']}":
+        return None
+    top = match["file"].removesuffix(".py").partition("/")[0]
+    return None if top in sys.stdlib_module_names else Frame(match["file"], int(match["line"]), match["function"])
