@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,13 +21,17 @@ from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.torch.readable import program_of_text
 from opscope.recording.dumps import TORCH
-from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, joined
+from opscope.recording.dumps.inductor_code import GeneratedCode
+from opscope.recording.dumps.launch_places import Compiled, with_places
+from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, joined, result_names
 from opscope.recording.hooks.torch_compile.lineage import partition_origins, placed, retargeted
 from opscope.recording.model import Origin, Recording
 from opscope.recording.store.store import StoreWriter
 
 _RECORD = re.compile(r"^[VDIWE]\d{4} (?P<time>[\d:.]+) \d+ \S+?:\d+\] (?P<json>\{.*\})\s*$")
 _RANK = re.compile(r"rank_(\d+)")
+
+_CODE = "inductor_output_code"
 
 _STAGES: dict[str, tuple[tuple[str, ...], str]] = {
     "dynamo_output_graph": (("dynamo",), "Dynamo graph"),
@@ -42,16 +46,21 @@ _STAGES: dict[str, tuple[tuple[str, ...], str]] = {
     "aot_backward_graph": (("partition",), "forward and backward"),
     "before_post_grad_graph": (("post-grad",), "before"),
     "inductor_post_grad_graph": (("post-grad",), "after"),
+    _CODE: (("code generation",), "launches"),
 }
 
 
 _EVENT = "chromium_event"
+_PROVENANCE = "inductor_provenance_tracking_node_mappings"
+_OTHERS = (_EVENT, _PROVENANCE)
+"""Records that are not graphs, and whose payload is read."""
 _STAGE_OF_EVENT = {
     "_recursive_pre_grad_passes": "after_pre_grad_graph",
     "aot_trace_joint_graph": "aot_joint_graph",
     "_recursive_joint_graph_passes": "after_joint_graph",
     "min_cut_rematerialization_partition": "aot_backward_graph",
     "_recursive_post_grad_passes": "inductor_post_grad_graph",
+    "GraphLowering.codegen": _CODE,
 }
 """The graph that is logged once the work of an event is done."""
 
@@ -107,7 +116,7 @@ def _records(path: Path) -> Iterator[_Record]:
         for raw in stream:
             at += len(raw)
             if raw.startswith(b"\t"):
-                if kind in _STAGES or kind == _EVENT:
+                if kind in _STAGES or kind in _OTHERS:
                     payload.append(raw[1:].decode("utf-8", "replace"))
                 continue
             if kind:
@@ -128,7 +137,7 @@ def _kind(facts: dict[str, Any]) -> str:
     """The kind of a record: its first key, or the name of its artifact."""
     artifact = facts.get("artifact")
     name = artifact.get("name") if isinstance(artifact, dict) else next(iter(facts), "")
-    return name if name in _STAGES or name in ("dynamo_start", _EVENT) else "other"
+    return name if name in _STAGES or name in ("dynamo_start", *_OTHERS) else "other"
 
 
 class _Chains:
@@ -149,18 +158,27 @@ class _Chains:
             self._times.take(number, record.payload)
         if record.kind == "dynamo_start":
             self._functions[number] = _function(record.facts)
+        if record.kind == _PROVENANCE and number in self._chains:
+            self._chains[number].take_provenance(record.payload)
         if record.kind not in _STAGES:
             return
         title = self._prefix + " ".join(filter(None, (self._functions.get(number, ""), number)))
+        seconds = self._times.of(number, record.kind)
+        chain = self._chains.get(number)
         try:
+            if record.kind == _CODE:
+                if chain is not None:
+                    chain.take_code(GeneratedCode(record.payload), seconds)
+                return
             program = self._program(record, title)
         except SourceError as error:
             self._skipped.append(f"{record.kind} of {title}: {error}")
             return
-        chain = self._chains.get(number)
         if chain is None or record.kind == "dynamo_output_graph":
+            if chain is not None:
+                chain.end()
             chain = self._chains[number] = _Chain(self._writer, title)
-        chain.take(record.kind, program, self._times.of(number, record.kind))
+        chain.take(record.kind, program, seconds)
 
     def end(self) -> None:
         for chain in self._chains.values():
@@ -200,18 +218,30 @@ class _Times:
 
 
 class _Chain:
-    """One compile id, handled like a live compilation: first one graph, then forward and backward."""
+    """One compile id, handled like a live compilation: first one graph, then forward and backward, and the code of each."""
 
     def __init__(self, writer: StoreWriter, title: str) -> None:
         self._writer = writer
         self._title = title
+        self._dynamo: Program | None = None
         self._whole: Program | None = None
         self._parts: dict[str, Program] = {}
+        self._forward: Program | None = None
+        """The forward before its code was generated."""
+        self._sources: Mapping[str, list[str]] = {}
+        """The nodes of Dynamo's graph that those of the forward come from."""
+        self._results: dict[str, list[str]] = {}
+        """The names that the backward has for the results of the forward's code."""
         self._awaits_backward = False
+        self._code: tuple[GeneratedCode, float | None] | None = None
+        """Code whose provenance is the next record, if it was tracked."""
 
     def take(self, kind: str, program: Program, seconds: float | None) -> None:
+        self._end_code({})
         pipeline, name = _STAGES[kind]
         origins: Iterable[Origin] = ()
+        if kind == "dynamo_output_graph":
+            self._dynamo = program
         if kind == "aot_forward_graph":
             self._parts = {FORWARD: program}
             self._awaits_backward = True
@@ -222,7 +252,7 @@ class _Chain:
         elif self._parts:
             if self._awaits_backward:
                 self._add(("partition",), "forward", self._split())
-            part = self._part_of(program)
+            part = self._part_of(_inputs(program))
             keys = [(graph.name, node.id) for graph in program for node in graph]
             origins = list(placed(retargeted(self._parts[part], program, keys), part))
             self._parts[part] = program
@@ -231,25 +261,66 @@ class _Chain:
             self._whole = program
         self._add(pipeline, name, origins, seconds)
 
+    def take_code(self, code: GeneratedCode, seconds: float | None) -> None:
+        self._end_code({})
+        self._code = code, seconds
+
+    def take_provenance(self, payload: str) -> None:
+        try:
+            mappings = json.loads(payload)
+        except (ValueError, RecursionError):
+            return
+        self._sources = _lists(mappings, "postToPre") or self._sources
+        self._end_code(_lists(mappings, "cppCodeToPost"))
+
     def end(self) -> None:
+        self._end_code({})
         if self._awaits_backward:
             self._add(("partition",), "forward", self._split())
+
+    def _end_code(self, nodes: Mapping[str, list[str]]) -> None:
+        """Add the launches of the code that was read last. `nodes` are those of the graph that each of them computes."""
+        if self._code is None:
+            return
+        (code, seconds), self._code = self._code, None
+        part = self._part_of(code.arguments) if self._parts else ""
+        graph = self._parts.get(part, self._whole)
+        inputs = {} if graph is None else {node.id: node for node in graph.main if not node.inputs}
+        launches = code.program(self._title, inputs)
+        launches, origins = with_places(launches, Compiled(self._dynamo, self._forward, self._sources, graph, nodes, part == BACKWARD))
+        pipeline, name = _STAGES[_CODE]
+        if part == FORWARD:
+            self._forward = graph
+        if part:
+            if graph is not None and len(graph.main.outputs) == len(launches.main.outputs):
+                self._results[part] = result_names(graph)
+            self._parts[part] = launches
+            pipeline = (*pipeline, part)
+        else:
+            self._whole = launches
+        self._add(pipeline, name, placed(origins, part), seconds)
 
     def _split(self) -> list[Origin]:
         self._awaits_backward = False
         whole, self._whole = self._whole, None
         return [] if whole is None else list(partition_origins(whole, self._parts))
 
-    def _part_of(self, program: Program) -> str:
-        """Which half a graph is. Logs do not say; its inputs do."""
+    def _part_of(self, inputs: list[str]) -> str:
+        """Which half has these inputs. Logs do not say it of a graph."""
         backward = self._parts.get(BACKWARD)
-        inputs = _inputs(program)
         is_backward = FORWARD not in self._parts or (backward is not None and inputs == _inputs(backward))
         return BACKWARD if is_backward else FORWARD
 
     def _add(self, pipeline: tuple[str, ...], name: str, origins: Iterable[Origin], seconds: float | None = None) -> None:
-        program = self._whole if self._whole is not None else joined(self._title, self._parts)
+        program = self._whole if self._whole is not None else joined(self._title, self._parts, self._results)
         self._writer.add(program, name, pipeline=pipeline, module=self._title, origins=origins, seconds=seconds)
+
+
+def _lists(mappings: Any, name: str) -> dict[str, list[str]]:
+    """One of the mappings of names to names in a record, which may be damaged."""
+    mapping = mappings.get(name) if isinstance(mappings, dict) else None
+    pairs = mapping.items() if isinstance(mapping, dict) else ()
+    return {key: [each for each in values if isinstance(each, str)] for key, values in pairs if isinstance(values, list)}
 
 
 def _inputs(program: Program) -> list[str]:

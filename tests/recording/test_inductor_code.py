@@ -1,0 +1,127 @@
+"""Generated code of Inductor in logs: launches with the data flow of their buffers, their modules and source lines."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from opscope.errors import SourceError
+from opscope.recording.dumps.inductor_code import GeneratedCode
+from opscope.recording.dumps.torch_trace import read_dump
+from opscope.recording.model import Recording
+
+SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "kineto"
+
+CODE = """
+triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''
+    inductor_meta={'mutated_arg_names': ['in_out_ptr0']},
+def triton_poi_fused_add_0(in_out_ptr0, in_ptr0, xnumel, XBLOCK : tl.constexpr):
+    pass
+''', device_str='cuda')
+cpp_fused_cat_1 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''
+extern "C" void kernel(const float* in_ptr0, float* out_ptr0) {}
+''')
+
+class Runner:
+    def partition_0(self, args):
+        arg0_1, buf0 = args
+        buf1 = buf0; del buf0  # reuse
+        # Topologically Sorted Source Nodes: [y, z], Original ATen: [aten.add]
+        # [Provenance debug handles] triton_poi_fused_add_0:2
+        stream0 = get_raw_stream(0)
+        triton_poi_fused_add_0.run(buf1, arg0_1, 64, stream=stream0)
+        return (buf1,)
+
+    def call(self, args):
+        arg0_1, arg1_1 = args
+        args.clear()
+        assert_size_stride(arg0_1, (8, 8), (8, 1))
+        with torch.cuda._DeviceGuard(0):
+            buf0 = empty_strided_cuda((8, 8), (8, 1), torch.bfloat16)
+            # Topologically Sorted Source Nodes: [y], Original ATen: [aten.mm]
+            extern_kernels.mm(arg0_1, reinterpret_tensor(arg1_1, (8, 8), (1, 8), 0), out=buf0)
+            partition0_args = [arg0_1, buf0]
+            (buf1,) = self.partitions[0](partition0_args)
+            buf4 = empty_strided_cpu((16, 8), (8, 1), torch.float32)
+            buf2 = reinterpret_tensor(buf4, (8, 8), (8, 1), 0)
+            buf3 = reinterpret_tensor(buf4, (8, 8), (8, 1), 64)
+            cpp_fused_cat_1(buf1, buf2)
+            cpp_fused_cat_1(arg1_1, buf3)
+            buf5 = torch.ops.aten.topk.default(buf4, 2)
+            buf6 = buf5[0]
+            buf7 = buf5[1]
+            buf8 = buf6[0 : 2].view(2, 8).sum(dim=0)
+        return (buf8, None, buf7, arg1_1)
+"""
+
+
+def test_buffers_connect_launches() -> None:
+    code = GeneratedCode(CODE)
+    graph = code.program("step", {}).main
+    assert code.arguments == ["arg0_1", "arg1_1"]
+    launches = [(node.id, node.op, node.inputs) for node in graph if node.role == "op"]
+    assert launches == [
+        ("buf0", "extern_kernels.mm", (("arg0_1", 0), ("arg1_1", 0))),
+        ("buf1", "triton_poi_fused_add_0", (("buf0", 0), ("arg0_1", 0))),
+        ("buf2", "cpp_fused_cat_1", (("buf1", 0),)),
+        ("buf3", "cpp_fused_cat_1", (("arg1_1", 0),)),
+        ("buf5", "torch.ops.aten.topk.default", (("buf2", 0), ("buf3", 0))),
+        ("buf8", "Tensor.sum", (("buf5", 0),)),
+    ]
+    assert graph["output"].inputs == (("buf8", 0), ("buf5", 1), ("arg1_1", 0))
+    assert graph["output"].attrs["results"] == ["buf8", None, "buf5", "arg1_1"]
+    assert [str(kind) for kind in graph["buf0"].outputs] == ["bfloat16[8, 8]"]
+    assert graph["buf1"].attrs["source nodes"] == ["y", "z"] and graph["buf1"].attrs["handle"] == "triton_poi_fused_add_0:2"
+    assert [node.attrs["opscope.launch"] for node in graph if node.role == "op"][::4] == ["aten::mm", "aten::topk"]
+
+
+@pytest.mark.parametrize(("text", "problem"), [("def call(:", "is not Python"), ("x = 1", "has no function call")])
+def test_other_code_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(SourceError, match=problem):
+        GeneratedCode(text)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    log = tmp_path_factory.mktemp("log") / "step.log"
+    log.write_bytes(gzip.decompress((SAMPLES / "compiled.log.gz").read_bytes()))
+    return read_dump(log)
+
+
+def test_generated_code_is_the_last_pass_of_each_half(recording: Recording) -> None:
+    passes = [(snapshot.pipeline, snapshot.name) for snapshot in recording if snapshot.pipeline[0] == "code generation"]
+    assert passes == [(("code generation", "forward"), "launches"), (("code generation", "backward"), "launches")]
+    last = list(recording)[-1].program
+    forward, backward = last.main["forward"], last.main["backward"]
+    saved = [name for name, _ in backward.inputs if name == "forward"]
+    assert len(saved) > 5, "the backward reads what the forward's code saved"
+    assert forward.calls == ("forward",) and not recording.skipped
+
+
+def test_launches_have_modules_and_source_lines(recording: Recording) -> None:
+    """Forward and backward; the log names parameters, and the code names nodes."""
+    last = list(recording)[-1].program
+    matmuls: dict[str, list[str]] = {}
+    for half in ("forward", "backward"):
+        for node in last[half]:
+            if node.op.startswith("extern_kernels."):
+                matmuls.setdefault("/".join(node.scope), []).append(half)
+    linears = ["blocks/0/up", "blocks/0/down", "blocks/1/up", "blocks/1/down", "head"]
+    assert matmuls == {module: ["forward", "backward", "backward"] for module in linears}
+    scopes = {node.op: "/".join(node.scope) for node in last["backward"] if "layer_norm_backward" in node.op}
+    assert sorted(scopes.values()) == ["blocks", "blocks/1/norm"], "one kernel computes gradients of both norms"
+    assert ("blocks", "0", "norm") in {node.scope for node in last["backward"]}, "and another adds them up"
+    lines = {node.source[0].line for half in ("forward", "backward") for node in last[half] if node.source}
+    assert lines == {11, 20}
+
+
+def test_each_launch_says_which_nodes_it_computes(recording: Recording) -> None:
+    (step,) = [snapshot for snapshot in recording if snapshot.pipeline == ("code generation", "forward")]
+    computed = {new[1]: {name for _, name in origin.old} for origin in step.origins for new in origin.new}
+    graph = step.program["forward"]
+    (head,) = [node.id for node in graph if node.scope == ("head",) and node.op == "extern_kernels.addmm"]
+    assert computed[head] == {"addmm_4"}
+    fused = [names for id, names in computed.items() if "gelu" in graph[id].op]
+    assert all({"erf", "erf_1"} & names for names in fused) and fused
