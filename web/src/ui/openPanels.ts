@@ -28,7 +28,15 @@ export class OpenPanels {
   /** Those of a page that nobody has touched. */
   private get fresh(): readonly PanelName[] {
     const { compact, table } = this.session.options;
-    const isOpen = { outline: !compact, details: !compact, table: table !== undefined, memory: false, passes: true, styles: false };
+    const isOpen = {
+      outline: !compact,
+      details: !compact,
+      table: table !== undefined,
+      memory: false,
+      cost: false,
+      passes: true,
+      styles: false,
+    };
     return PANELS.filter((name) => isOpen[name]);
   }
 }

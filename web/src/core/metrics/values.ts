@@ -101,6 +101,21 @@ function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricVa
   });
 }
 
+/** Which of the repeats of a stack has how much: the items of its members (see fold.ts) and their numbers; none of another box. */
+export function repeatValues(program: ProgramData, metric: MetricData, visible: Visible, box: number): { item: number; value: number }[] {
+  if (visible.kind[box] !== BoxKind.Stack) return [];
+  const traits = traitsOf(program);
+  const tree = groupTree(traits, program.groupings[visible.grouping]);
+  const values = valuesOf(program, metric);
+  const group = values.groups(tree);
+  const repeats = findRepeats(traits, tree);
+  const item = visible.node[box] >= 0 ? tree.groupCount + visible.node[box] : visible.group[box];
+  return Array.from(repeats.members(repeats.stackOf[item]), (member) => ({
+    item: member,
+    value: member < tree.groupCount ? group[member] : values.node[member - tree.groupCount],
+  }));
+}
+
 /** A grouping as it is drawn: nodes that declare no group are in the one that uses them. Groups around everything keep their nodes. */
 export function drawnGroups(program: ProgramData, grouping: Grouping): Groups {
   const drawn = groupTree(traitsOf(program), grouping).nodeGroup;

@@ -6,12 +6,14 @@ import { TablePanel } from "../panels/table";
 import type { Session } from "../session";
 import { DOCK, type DockPanel } from "../state/panels";
 import type { PanelSizes } from "../state/panelSizes";
+import { CostPanel } from "./costPanel";
 import type { Docked } from "./docked";
 import { MemoryPanel } from "./memoryPanel";
 
 const PANELS: { readonly [name in DockPanel]: { readonly title: string; readonly Panel: (docked: Docked) => JSX.Element } } = {
   table: { title: "Table", Panel: TablePanel },
   memory: { title: "Memory", Panel: MemoryPanel },
+  cost: { title: "Cost", Panel: CostPanel },
 };
 
 export function Dock({ session, sizes }: { readonly session: Session; readonly sizes: PanelSizes }): JSX.Element | null {

@@ -12,6 +12,7 @@ import type { ViewOptions } from "../../core/program/viewOptions";
 import type { PassRow } from "../../core/program/recording/types";
 import type { Camera } from "../../core/base/camera";
 import type { SpatialData } from "../canvas/spatial";
+import type { CostMethods } from "./costProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
 import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
 
@@ -126,6 +127,8 @@ export interface MetricFact {
   readonly origin: string;
   /** Of the number of the whole graph; NaN where that makes no sense. */
   readonly share: number;
+  /** Of a stack whose repeats differ: how. */
+  readonly spread?: string;
 }
 
 /** A file of data about nodes, as text. */
@@ -375,7 +378,7 @@ export interface Paper {
 }
 
 /** Every question with its answer. */
-export interface Methods extends MemoryMethods {
+export interface Methods extends MemoryMethods, CostMethods {
   load(params: { readonly at: WireAt }): ProgramSummary;
   /** Takes a file of node data; answers with statistics of the runs in it. */
   nodeData(params: DataFile): readonly DataStatistics[];

@@ -9,6 +9,7 @@ import type { Destinations } from "./destinations";
 import type { RemoteDetails } from "./details";
 import { programFacts, totals } from "./facts";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
+import type { Cost } from "./cost";
 import type { ShownMemory } from "./memory";
 import type { Passes, PassShown } from "./passes";
 import type { ProgramSummary, WireAt } from "./protocol";
@@ -32,6 +33,7 @@ export class EngineState {
   drawn: Drawn | undefined;
   table: Table | undefined;
   memory: ShownMemory | undefined;
+  cost: Cost | undefined;
   destinations: Destinations | undefined;
   layouts = new LayoutCache();
   private loaded: { readonly index: ProgramIndex; readonly highlighter: Highlighter } | undefined;
@@ -54,7 +56,7 @@ export class EngineState {
     this.remote = remote;
     if (this.loaded?.index.program === program) return;
     this.loaded = { index: indexOf(program), highlighter: new Highlighter(program) };
-    this.table = this.memory = undefined;
+    this.table = this.memory = this.cost = undefined;
   }
 
   /** Fetches the attributes of these nodes, or of all. */

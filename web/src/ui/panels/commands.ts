@@ -229,6 +229,7 @@ export const COMMANDS: readonly Command[] = [
   { name: "Details", press: "i", ...panel("details") },
   { name: "Table", press: "b", ...panel("table") },
   { name: "Memory", keys: "u", what: "Memory: what is in use while the program runs", press: "u", ...panel("memory") },
+  { name: "Cost", keys: "h", what: "Cost: the heaviest modules and source lines", press: "h", ...panel("cost") },
   { name: "Styles", ...panel("styles") },
   {
     name: "Compare with…",

@@ -40,7 +40,7 @@ export function Metrics({ facts }: { readonly facts: readonly MetricFact[] }): J
   return (
     <Section title="Metrics">
       <ul class="bars">
-        {facts.map(({ name, text, origin, share }) => (
+        {facts.map(({ name, text, origin, share, spread }) => (
           <li key={name}>
             <span>
               {clipped(name, 80)} <span class="type">{origin}</span>
@@ -49,6 +49,7 @@ export function Metrics({ facts }: { readonly facts: readonly MetricFact[] }): J
               {clipped(text, 200)}
               {!Number.isNaN(share) && ` · ${(share * 100).toFixed(1)}%`}
             </span>
+            {spread && <span class="spread">{clipped(spread, 300)}</span>}
           </li>
         ))}
       </ul>

@@ -1,4 +1,5 @@
 /** Who answers which question. The type refuses a question without an answer. */
+import { cost, costCells } from "./cost";
 import { chain, edge, gradient, group, markdown, node, output, overview, saved, trace } from "./facts";
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
@@ -36,6 +37,8 @@ export const HANDLERS: Handlers = {
   picture,
   png,
   svg,
+  cost,
+  costCells,
   memory,
   memoryUsage,
   memoryStep,

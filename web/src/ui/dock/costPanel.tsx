@@ -1,0 +1,146 @@
+/** Where the cost is: modules or source lines level by level, each as wide as its share, linked with the graph in both directions. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { HEAT } from "../../core/scene/theme";
+import type { CostCell, CostView } from "../engine/costProtocol";
+import { clipped } from "../panels/outline";
+import type { Docked } from "./docked";
+
+const ROW = 24;
+
+export function CostPanel({ session, bar }: Docked): JSX.Element {
+  const [metric, setMetric] = useState<string>();
+  const [grouping, setGrouping] = useState<string>();
+  const [root, setRoot] = useState("");
+  const [view, setView] = useState<CostView>();
+  const [around, setAround] = useState<readonly string[]>([]);
+  const [pointed, setPointed] = useState<CostCell>();
+  const { program, shown, graphName: graph } = session;
+  const selected = session.view.selection.at(-1) ?? "";
+  // The box of a node in a stack is that of its counterpart in the first repeat.
+  const node = selected ? session.about.node?.node : undefined;
+
+  useEffect(() => setRoot(""), [program, graph, grouping]);
+  useEffect(() => {
+    let current = true;
+    if (!program || !shown) return undefined;
+    void session
+      .ask("cost", { metric, grouping, graph, root })
+      .then((answer) => current && setView(answer))
+      .catch(() => undefined);
+    return () => {
+      current = false;
+    };
+  }, [program, shown !== undefined, graph, metric, grouping, root]);
+  useEffect(() => {
+    let current = true;
+    void session
+      .ask("costCells", { key: selected, node })
+      .then((keys) => current && setAround(keys))
+      .catch(() => undefined);
+    return () => {
+      current = false;
+    };
+  }, [view, selected, node]);
+
+  const chosen = around.find((key) => view?.cells.some((cell) => cell.key === key));
+  const go = (cell: CostCell) => {
+    if (cell.node < 0) return;
+    if (cell.isGroup) void session.goToGroup(cell);
+    else void session.goTo(cell.node, graph);
+  };
+  const depth = view?.cells.reduce((most, cell) => Math.max(most, cell.depth), 0) ?? 0;
+  return (
+    <section class="sheet cost" aria-label="Cost">
+      {bar(
+        <>
+          <Choice label="Width" value={view?.metric ?? ""} options={view?.metrics ?? []} onChoose={setMetric} />
+          <Choice label="Rows" value={view?.grouping ?? ""} options={program?.groupings ?? []} onChoose={setGrouping} />
+          <span class="quiet" role="status" aria-label="Cost of">
+            {pointed ? spoken(pointed) : view ? `${view.total}, ${view.origin}${missing(view)}` : ""}
+          </span>
+          <span class="grow" />
+          {root !== "" && (
+            <button type="button" class="tool" onClick={() => setRoot("")}>
+              Show all
+            </button>
+          )}
+        </>,
+      )}
+      {view && view.cells.length === 0 && <p class="quiet padded">Nothing here has a number for {view.metric}.</p>}
+      <div class="icicle" role="group" aria-label="Shares">
+        <div style={{ height: `${(depth + 1) * ROW}px` }}>
+          {view?.cells.map((cell) => (
+            <button
+              key={cell.key}
+              type="button"
+              class="cell"
+              aria-label={spoken(cell)}
+              aria-pressed={cell.key === chosen}
+              style={{
+                left: `${cell.from * 100}%`,
+                width: `${cell.width * 100}%`,
+                top: `${cell.depth * ROW}px`,
+                background: HEAT[heat(cell.share)][session.theme.name],
+              }}
+              onClick={() => go(cell)}
+              onDblClick={() => cell.isGroup && setRoot(cell.key)}
+              onPointerEnter={() => {
+                setPointed(cell);
+                session.pointing.outline(cell.node);
+              }}
+              onPointerLeave={() => {
+                setPointed(undefined);
+                session.pointing.outline(-1);
+              }}
+            >
+              {clipped(cell.name, 60)} <span>{percent(cell.share)}</span>
+            </button>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function spoken({ name, text, share }: CostCell): string {
+  return `${clipped(name, 160)}: ${text}, ${percent(share)}`;
+}
+
+function missing({ unknown }: CostView): string {
+  return unknown > 0 ? `, unknown for ${unknown.toLocaleString("en-US")} ${unknown === 1 ? "operation" : "operations"}` : "";
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
+}
+
+/** Half of the steps are for what has less than a quarter of the cost. */
+function heat(share: number): number {
+  return Math.min(HEAT.length - 1, Math.floor(Math.sqrt(share) * HEAT.length));
+}
+
+function Choice({
+  label,
+  value,
+  options,
+  onChoose,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly string[];
+  readonly onChoose: (name: string) => void;
+}): JSX.Element {
+  return (
+    <label class="choice">
+      <span aria-hidden="true">{label}:</span>
+      <select aria-label={label} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+        {options.map((name) => (
+          <option key={name} value={name} selected={name === value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
