@@ -92,7 +92,10 @@ function visiblePart(whole, isOpen, previous) {
     sourcePort: new Float32Array(ends.length).fill(Number.NaN),
     targetPort: new Float32Array(ends.length).fill(Number.NaN),
     edgeValue: Int32Array.from(ends, (k) => Math.floor(k / boxCount)),
-    previousX: previous && Float64Array.from(kept, (b) => previous.get(b) ?? Number.NaN),
+    previous: previous && {
+      x: Float64Array.from(kept, (b) => previous.get(b)?.x ?? Number.NaN),
+      width: Float64Array.from(kept, (b) => previous.get(b)?.width ?? Number.NaN),
+    },
     kept,
   };
 }
@@ -124,7 +127,7 @@ export const engines = {
     const settings = { nodeGap: NODE_GAP, rankGap: RANK_GAP };
     const closed = visiblePart(whole, () => false);
     const before = layoutCompound(closed, settings, cache);
-    const previous = new Map(closed.kept.map((b, i) => [b, before.x[i]]));
+    const previous = new Map(closed.kept.map((b, i) => [b, { x: before.x[i], width: before.w[i] }]));
     const groups = closed.kept.filter((b) => whole.container[b]);
     let result;
     for (let turn = 0; turn < 6; turn++) {

@@ -262,7 +262,8 @@ describe("frames and their outside", () => {
           cache,
         );
         const closed = twoGroups(5, (i) => partners[i], false);
-        const after = layoutCompound({ ...closed, previousX: open.x.slice(0, closed.boxCount) }, {}, cache);
+        const previous = { x: open.x.slice(0, closed.boxCount), width: open.w.slice(0, closed.boxCount) };
+        const after = layoutCompound({ ...closed, previous }, {}, cache);
         for (let b = 2; b < 8; b++) expect(after.x[b] - after.x[2]).toBeCloseTo(open.x[b] - open.x[2], 6);
       }),
       { numRuns: 40 },

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { type CompoundGraph, LayoutCache, layoutCompound, layoutFlat } from "../../src/core/layout";
+import type { PreviousPlaces } from "../../src/core/layout/types";
 import { boxesOf, flatGraph, overlaps } from "./graphs";
 
 // A busy machine must not fail these: what they protect is the result, not the time.
@@ -48,7 +49,7 @@ describe("layout of 20,000 boxes", () => {
     const roots = 4000;
     const inner = 12;
     const edges = program(roots);
-    const graph = (isOpen: boolean, previousX?: Float64Array): CompoundGraph => {
+    const graph = (isOpen: boolean, previous?: PreviousPlaces): CompoundGraph => {
       const boxCount = roots + (isOpen ? inner : 0);
       const chain = isOpen ? Array.from({ length: inner - 1 }, (_, i): [number, number] => [roots + i, roots + i + 1]) : [];
       const ends = [
@@ -66,15 +67,14 @@ describe("layout of 20,000 boxes", () => {
         sourcePort: new Float32Array(ends.length).fill(Number.NaN),
         targetPort: new Float32Array(ends.length).fill(Number.NaN),
         edgeValue: Int32Array.from(ends, ([u]) => u),
-        previousX,
+        previous,
       };
     };
     const OPENED = 2025;
     const cache = new LayoutCache();
     const closed = layoutCompound(graph(false), {}, cache);
-    const previousX = new Float64Array(roots + inner).fill(Number.NaN);
-    previousX.set(closed.x);
-    const opened = layoutCompound(graph(true, previousX), {}, cache);
+    const earlier = (values: Float64Array) => Float64Array.from({ length: roots + inner }, (_, b) => values[b] ?? Number.NaN);
+    const opened = layoutCompound(graph(true, { x: earlier(closed.x), width: earlier(closed.w) }), {}, cache);
     expect(overlaps({ left: opened.x, top: opened.y, width: opened.w, height: opened.h }, [...Array(roots).keys()])).toEqual([]);
     const moved = [...Array(roots).keys()].filter((b) => b !== OPENED && Math.abs(opened.x[b] - closed.x[b]) > 100);
     expect(moved).toEqual([]);

@@ -142,6 +142,7 @@ function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effo
     }),
     options.nodeGap ?? NODE_GAP,
     margin,
+    graph.previousX !== undefined,
   );
   for (let i = 0; i < down.length; i++) packed.y[i] += down[i];
   const edgeCount = graph.edgeSource.length;

@@ -54,6 +54,12 @@ export interface FlatLayout extends Places {
   readonly crossings: number;
 }
 
+/** Across the flow: where boxes began (left, or top for "LR"), and how wide they were. NaN: a box is new. */
+export interface PreviousPlaces {
+  readonly x: Float64Array;
+  readonly width: Float64Array;
+}
+
 /**
  * Boxes in boxes. A box with `container` = 1 is an open group whose children are laid out inside it; every other box is a
  * leaf (an operation, a collapsed group, a stub). Edges join any two boxes; an end that is an open container stops at its frame.
@@ -80,8 +86,8 @@ export interface CompoundGraph {
   readonly edgeCloses?: Uint8Array;
   /** How many edges of the program an edge represents (see FlatGraph). */
   readonly edgeWeight?: Int32Array;
-  /** Where the same box began across the flow (left, or top for "LR") in an earlier layout; NaN: new. */
-  readonly previousX?: Float64Array;
+  /** Where the same boxes were in an earlier layout. */
+  readonly previous?: PreviousPlaces | undefined;
 }
 
 export interface CompoundLayout {

@@ -1,24 +1,40 @@
 /** From one picture to the next: what stays keeps its place, so that people do not get lost. */
+import type { PreviousPlaces } from "../layout/types";
 import type { ViewSpec, Visible } from "../program/types";
 import type { Arrangement, Stayed } from "./types";
 
-/** In a drawing of this many boxes, people would get lost if expanding a group moved the others, and would have to wait for it. */
+/** In a drawing of this many boxes, people would have to wait if expanding a group moved the others. */
 const LARGE_VIEW = 3000;
 
-/** Places across the flow from which the next layout continues; undefined: it starts anew. */
+export const isLargeView = (visible: Visible): boolean => visible.boxCount >= LARGE_VIEW;
+
+/**
+ * The pictures that lead to one, each one step from the next: as it comes, then with what is collapsed, then with one group after the
+ * other expanded. Each continues the layout before it, so that expanding a group never changes the order of the others; and because they
+ * follow from the specification alone, a link or a file shows what the page shows.
+ */
+export function stepsTo(spec: ViewSpec): ViewSpec[] {
+  const { open = [], closed = [] } = spec;
+  const collapsed = closed.length > 0 ? [{ ...spec, open: [], closed: [] }] : [];
+  return [...collapsed, ...open.map((_, count) => ({ ...spec, open: open.slice(0, count) }))];
+}
+
+/** Places across the flow from which the next layout continues. */
 export function placesBefore(
   before: Arrangement,
-  { request, visible, direction, stayed }: Pick<Arrangement, "request" | "visible" | "direction" | "stayed">,
-): Float64Array | undefined {
-  if (direction !== before.direction || !(stayed || isNextStep(before, request.spec, visible))) return undefined;
+  { visible, direction, stayed }: Pick<Arrangement, "visible" | "direction" | "stayed">,
+): PreviousPlaces | undefined {
+  if (direction !== before.direction) return undefined;
   const box = stayed?.box ?? matchKeys(before.visible.key, visible.key);
-  const across = direction === "LR" ? before.layout.y : before.layout.x;
-  return Float64Array.from(box, (old) => (old < 0 ? Number.NaN : across[old]));
+  const { x, y, w, h } = before.layout;
+  const [across, width] = direction === "LR" ? [y, h] : [x, w];
+  const ofOld = (values: Float64Array) => Float64Array.from(box, (old) => (old < 0 ? Number.NaN : values[old]));
+  return { x: ofOld(across), width: ofOld(width) };
 }
 
 /** Is a large view the previous one with one group expanded or collapsed? */
-function isNextStep(before: Arrangement, now: ViewSpec, visible: Visible): boolean {
-  if (Math.min(visible.boxCount, before.visible.boxCount) < LARGE_VIEW) return false;
+export function isNextStep(before: Arrangement, now: ViewSpec, visible: Visible): boolean {
+  if (!isLargeView(visible) || !isLargeView(before.visible)) return false;
   const rest = (spec: ViewSpec) => JSON.stringify({ ...spec, open: 0, closed: 0 });
   if (rest(before.request.spec) !== rest(now)) return false;
   const all = (spec: ViewSpec) => [...(spec.open ?? []), ...(spec.closed ?? [])];

@@ -2,7 +2,7 @@
  * The one way from a program to a picture: view, layout, scene. Both the page's engine and the Python host use it, so the screen and
  * an exported file show the same picture for the same request.
  */
-import { layoutTwoHalves, layoutCompound } from "../layout";
+import { LayoutCache, layoutTwoHalves, layoutCompound } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import { buildScene, unwrapped, isThread, measure, mergeLoneFrames, wrap } from "../scene";
 import { buildView } from "../view";
@@ -10,7 +10,7 @@ import { escapeName } from "../view/choose/keys";
 import { fitToScreen } from "../view/initial/fitToScreen";
 import { reveal } from "../view/reveal";
 import { halvesOf } from "../view/twoHalves/halves";
-import { placesBefore } from "./continuity";
+import { isLargeView, isNextStep, placesBefore, stepsTo } from "./continuity";
 import { labelled } from "./labels";
 import { sized } from "./sizes";
 import type { Arrangement, DrawContext, Picture, PictureRequest } from "./types";
@@ -20,46 +20,73 @@ const CUT_ARROWS = "Circled numbers continue across columns: an arrow that ends 
 
 export function draw(program: ProgramData, request: PictureRequest, context: DrawContext = {}): Picture {
   context.progress?.(0.05, "Choosing what to show");
-  return compose(arrange(program, request, context), request, context);
+  const cache = context.cache ?? new LayoutCache();
+  return compose(arrange(program, request, { ...context, cache }), request, context);
 }
 
 /** Chooses the boxes and places them; if room is limited, with fewer groups open until they fit. */
 function arrange(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
   const { room, ...roomy } = request;
   if (room) {
-    const closing = (closed: readonly string[]) =>
-      arrange(program, closed.length ? { ...roomy, spec: { ...request.spec, closed } } : roomy, context);
+    let whole: Arrangement | undefined;
+    const closing = (closed: readonly string[]) => {
+      const asked = closed.length ? { ...roomy, spec: { ...request.spec, closed } } : roomy;
+      const arrangement = arrange(program, asked, whole ? { ...context, before: whole } : context);
+      whole ??= arrangement;
+      return arrangement;
+    };
     return { ...fitToScreen(room, closing), request };
   }
-  const { now = Date.now, progress, cache, before } = context;
+  const { before } = context;
+  const chosen = chooseAt(program, request, context);
+  const { spec, visible } = chosen;
+  if (before && isSame(before, chosen)) return { ...chosen, layout: before.layout, layoutMs: 0 };
+  if (chosen.stayed || (before && isNextStep(before, request.spec, visible))) return place(chosen, before, context);
+  return place(chosen, isLargeView(visible) ? undefined : stepBefore(program, { ...roomy, spec }, context), context);
+}
+
+/** The picture from which one with more groups expanded continues: the one before, if it is that, else it is drawn. */
+function stepBefore(program: ProgramData, request: PictureRequest, { now, cache, before }: DrawContext): Arrangement | undefined {
+  const steps = stepsTo(request.spec).map((spec) => ({ ...request, reveal: undefined, spec }));
+  const isShown = (step: PictureRequest) =>
+    before !== undefined && isSame(before, { program, request: step, spec: step.spec, direction: before.direction });
+  const shown = steps.map(isShown).lastIndexOf(true);
+  let previous = shown < 0 ? undefined : before;
+  for (const step of steps.slice(shown + 1)) previous = place(chooseAt(program, step, { now }), previous, { now, cache });
+  return previous;
+}
+
+type Unplaced = Omit<Arrangement, "layout" | "layoutMs">;
+
+function chooseAt(program: ProgramData, request: PictureRequest, { now = Date.now, stayed }: DrawContext): Unplaced {
   const start = now();
-  const { visible, spec, opened, unfolded, revealed } = choose(program, request);
-  const halves = spec.forwardBackward ? halvesOf(visible, program) : undefined;
-  const direction = halves ? "TB" : (request.rankdir ?? "TB");
-  const stayed = context.stayed?.(visible);
-  const chosen = now();
-  const arrangement = {
+  const { visible, ...chosen } = choose(program, request);
+  const halves = chosen.spec.forwardBackward ? halvesOf(visible, program) : undefined;
+  return {
     program,
     request,
-    spec,
+    ...chosen,
     visible,
-    direction,
-    twoHalves: halves !== undefined,
-    opened,
-    unfolded,
+    // Two halves are always laid out downwards.
+    direction: halves ? "TB" : (request.rankdir ?? "TB"),
+    halves,
     closed: [],
-    revealed,
-    stayed,
-    viewMs: chosen - start,
-  } as const;
-  if (before && isSame(before, arrangement)) return { ...arrangement, layout: before.layout, layoutMs: 0 };
+    stayed: stayed?.(visible),
+    viewMs: now() - start,
+  };
+}
+
+/** Gives boxes their places; those of `previous` keep their order. */
+function place(chosen: Unplaced, previous: Arrangement | undefined, { now = Date.now, progress, cache }: DrawContext): Arrangement {
+  const start = now();
+  const { visible, halves, direction } = chosen;
   const options = {
     direction,
     progress: progress && ((part: number) => progress(0.1 + part * 0.7, "Laying out")),
   };
-  const graph = measure(visible, before && placesBefore(before, arrangement));
+  const graph = measure(visible, previous && placesBefore(previous, chosen));
   const layout = halves ? layoutTwoHalves(graph, halves, options, cache) : layoutCompound(graph, options, cache);
-  return { ...arrangement, layout, layoutMs: now() - chosen };
+  return { ...chosen, layout, layoutMs: now() - start };
 }
 
 interface Chosen {
@@ -81,7 +108,10 @@ export function choose(program: ProgramData, request: PictureRequest): Chosen {
 }
 
 /** Does a picture have the same boxes as the previous one? */
-function isSame(before: Arrangement, { program, request, spec, direction }: Omit<Arrangement, "layout" | "layoutMs">): boolean {
+function isSame(
+  before: Arrangement,
+  { program, request, spec, direction }: Pick<Arrangement, "program" | "request" | "spec" | "direction">,
+): boolean {
   const key = (of: ViewSpec, { mergeFrames }: PictureRequest, flow: string) => JSON.stringify([of, mergeFrames ?? false, flow]);
   return before.program === program && key(before.spec, before.request, before.direction) === key(spec, request, direction);
 }
@@ -89,9 +119,9 @@ function isSame(before: Arrangement, { program, request, spec, direction }: Omit
 /** Lines, texts and colours for boxes that have their places. */
 export function compose(arrangement: Arrangement, request: PictureRequest, { progress }: DrawContext = {}): Picture {
   progress?.(0.85, "Drawing");
-  const { program, spec, visible, layout, direction, twoHalves } = arrangement;
+  const { program, spec, visible, layout, direction, halves } = arrangement;
   const { wrap: wrapped } = request;
-  const broken = typeof wrapped === "string" ? !twoHalves && isThread(layout, direction, wrapped) : wrapped;
+  const broken = typeof wrapped === "string" ? !halves && isThread(layout, direction, wrapped) : wrapped;
   const placed = broken ? wrap(visible, layout, direction) : unwrapped(visible, layout);
   const explained = placed.labels.length ? { ...visible, remarks: [...visible.remarks, CUT_ARROWS] } : visible;
   const scene = buildScene(program, explained, placed, {

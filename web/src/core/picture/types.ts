@@ -1,4 +1,5 @@
 /** What a picture is asked for, what comes of it, and what the place where it is drawn adds. */
+import type { Halves } from "../base/halves";
 import type { CompoundLayout, LayoutCache } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import type { ViewOptions } from "../program/viewOptions";
@@ -43,8 +44,8 @@ export interface Arrangement {
   readonly layout: CompoundLayout;
   /** Two halves are always laid out downwards, whatever was asked for. */
   readonly direction: "TB" | "LR";
-  /** Are forward and backward side by side? */
-  readonly twoHalves: boolean;
+  /** Forward and backward, if they are side by side. */
+  readonly halves: Halves | undefined;
   readonly opened: readonly string[];
   readonly unfolded: readonly string[];
   readonly closed: readonly string[];

@@ -215,9 +215,9 @@ class CompoundRun {
 
   /** What did not change since the previous drawing stays, whatever order the outside now prefers. */
   private unchangedLayout(container: number, content: Float64Array): FlatLayout | undefined {
-    const { previousX } = this.graph;
-    if (!previousX || this.rounds === 0 || !this.hasBoundaryPorts(container)) return undefined;
-    return this.cache.find(withPlaces(content, this.placesOf(container, previousX)));
+    const { previous } = this.graph;
+    if (!previous || this.rounds === 0 || !this.hasBoundaryPorts(container)) return undefined;
+    return this.cache.find(withPlaces(content, this.placesOf(container, previous.x)));
   }
 
   private remember({ layouts, contents, x }: Placed): void {
@@ -267,13 +267,17 @@ class CompoundRun {
     const width = new Float64Array(count);
     const height = new Float64Array(count);
     const pin = new Uint8Array(count);
-    const previousX = graph.previousX ? new Float64Array(count).fill(Number.NaN) : undefined;
+    const previousX = new Float64Array(count).fill(Number.NaN);
+    let stayed = 0;
     let boundaryPortOrder: Float64Array | undefined;
     for (let i = 0; i < boxes; i++) {
       const box = children.value[first + i];
       width[i] = this.w[box];
       height[i] = this.h[box];
-      if (previousX && graph.previousX) previousX[i] = graph.previousX[box] + width[i] / 2;
+      if (!graph.previous) continue;
+      // Its middle: a group that is expanded grows to both sides, and its neighbours stay neighbours.
+      previousX[i] = graph.previous.x[box] + graph.previous.width[box] / 2;
+      if (!Number.isNaN(previousX[i])) stayed++;
     }
     for (let i = 0; i < ports; i++) {
       const port = boundaryPortsOf.value[boundaryPortsOf.start[container] + i];
@@ -316,7 +320,7 @@ class CompoundRun {
       closes,
       weight,
       pin,
-      previousX,
+      previousX: stayed > 1 ? previousX : undefined,
       boundaryPortOrder,
       start,
     };

@@ -23,9 +23,9 @@ const ASPECT = 1.6;
 
 /**
  * Places unconnected parts so that the whole is about as wide as a screen: shelves as high as their tallest part, filled
- * column by column. Tall parts come first; equals keep their order.
+ * column by column. Tall parts come first, unless the order is to be kept; equals keep their order.
  */
-export function packParcels(parcels: readonly Parcel[], gap: number, margin: Margin = { top: 0, bottom: 0 }): Packed {
+export function packParcels(parcels: readonly Parcel[], gap: number, margin: Margin = { top: 0, bottom: 0 }, keepsOrder = false): Packed {
   const x = new Float64Array(parcels.length);
   const y = new Float64Array(parcels.length);
   let rowWidth = 0;
@@ -44,7 +44,7 @@ export function packParcels(parcels: readonly Parcel[], gap: number, margin: Mar
     rowHeight = Math.max(rowHeight, p.height);
   }
   if (free.length === 0) return { x, y, width: Math.max(0, rowWidth - gap), height: rowHeight };
-  free.sort((a, b) => parcels[b].height - parcels[a].height || a - b);
+  if (!keepsOrder) free.sort((a, b) => parcels[b].height - parcels[a].height || a - b);
   let targetWidth = rowHeight > 0 ? area / rowHeight : Math.sqrt(area * ASPECT);
   for (const i of free) targetWidth = Math.max(targetWidth, parcels[i].width);
 

@@ -62,9 +62,10 @@ export class Part {
       edgeValue: this.edges.map((e) => whole.edgeValue[e]),
       ...(whole.edgeCloses ? { edgeCloses: Uint8Array.from(edges, (e) => whole.edgeCloses![e]) } : {}),
       ...(whole.edgeWeight ? { edgeWeight: Int32Array.from(edges, (e) => whole.edgeWeight![e]) } : {}),
-      ...(whole.previousX
-        ? { previousX: Float64Array.from([...boxes.map((box) => whole.previousX![box]), ...entry.map(() => Number.NaN)]) }
-        : {}),
+      previous: whole.previous && {
+        x: Float64Array.from([...boxes.map((box) => whole.previous!.x[box]), ...entry.map(() => Number.NaN)]),
+        width: Float64Array.from([...boxes.map((box) => whole.previous!.width[box]), ...entry.map(() => Number.NaN)]),
+      },
     };
   }
 
