@@ -109,6 +109,8 @@ def test_a_name_has_one_plain_form_and_the_title_that_it_was_written_with(op: st
     [
         ("get-tuple-element stablehlo.get_tuple_element aten._assert_scalar.default", {"forwards": "value"}),
         ("getitem _operator.getitem", {"forwards": "element"}),
+        ("aten.t.default aten.detach.default aten._unsafe_view.default aten.select.int", {"view": True}),
+        ("transpose stablehlo.transpose aten.clone.default aten.reshape.default select", {"view": False}),
         ("bitcast-convert stablehlo.bitcast_convert", {"forwards": "", "spreads": False}),
         ("Identity aten.identity.default", {"forwards": "value", "spreads": True, "quantization": "auxiliary"}),
         ("tuple stablehlo.tuple", {"forwards": "tuple", "unnumbered": True, "free": True}),

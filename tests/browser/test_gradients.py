@@ -7,7 +7,7 @@ import re
 import pytest
 
 import opscope
-from browser.harness import Open, Viewer
+from browser.harness import Open, Viewer, until
 from opscope.program import Program
 
 jax = pytest.importorskip("jax")
@@ -96,8 +96,16 @@ def test_what_has_no_gradient_says_why_and_parameters_show_the_sum_of_their_uses
 
 def test_the_program_tells_what_is_kept_for_backward(viewer: Viewer) -> None:
     viewer.press("Show saved tensors")
-    kept = viewer.page.get_by_label("Saved for backward").inner_text()
-    assert "kB" in kept and "tensors" in kept
+    saved = viewer.page.get_by_label("Saved for backward")
+    layers = saved.locator("details")
+    total = re.search(r"in ([\d,]+) tensors", saved.inner_text())
+    assert total
+    count = int(total[1].replace(",", ""))
+    assert sum(int(text.split("·")[0]) for text in layers.locator(".n").all_inner_texts()) == count
+    for layer in layers.all():
+        layer.locator("summary").click()
+    until(lambda: saved.get_by_role("listitem").count() == count)
+    assert "[" in saved.get_by_role("listitem").first.inner_text(), "its shape"
     assert not viewer.errors and not viewer.foreign_requests()
 
 

@@ -18,41 +18,6 @@ from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType, Va
 
 _FORWARDING = frozenset(["optimization_barrier", "opt_barrier", "domain", "add_dependency"])
 _IN_PLACE = frozenset(["dynamic_update_slice", "scatter"])
-_VIEWS = frozenset(
-    [
-        "alias",
-        "as_strided",
-        "chunk",
-        "detach",
-        "diagonal",
-        "expand",
-        "flatten",
-        "lift_fresh",
-        "movedim",
-        "narrow",
-        "permute",
-        "real",
-        "select",
-        "slice",
-        "split",
-        "split_with_sizes",
-        "squeeze",
-        "swapaxes",
-        "swapdims",
-        "t",
-        "transpose",
-        "unbind",
-        "unfold",
-        "unsafe_chunk",
-        "unsafe_split",
-        "unsqueeze",
-        "view",
-        "view_as",
-        "_reshape_alias",
-        "_unsafe_view",
-    ]
-)
-"""Operations of PyTorch whose results are parts of their first operand."""
 _DONE = {"async_done": 1, "all_gather_done": 1, "collective_permute_done": 1, "copy_done": 0}
 """Which output of the start is the result; that of others is the whole."""
 _OUTPUT_ALIAS = re.compile(r"\{\s*([\d, ]*)\}\s*:\s*\((\d{1,9}),\s*\{([\d, ]*)\}")
@@ -152,7 +117,7 @@ class Aliases:
             return done if len(done) == len(node.outputs) else [_joined(done)] * len(node.outputs)
         if (facts.forwards or name in _FORWARDING) and len(operands[0]) == len(node.outputs):
             return operands[0]
-        if name in _VIEWS and node.op.startswith("aten"):
+        if facts.view:
             return [_joined(operands[0])] * len(node.outputs)
         outputs = self._new(graph, node)
         if name == "async_start" and len(outputs) > 1:

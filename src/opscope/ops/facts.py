@@ -66,6 +66,8 @@ class Facts:
     """The sign between its two operands: "+"."""
     free: bool = False
     """Whether it costs nothing: no arithmetic, no bytes moved."""
+    view: bool = False
+    """Whether its results are (parts of) its first operand, in the same memory."""
     quantization: Quantization = ""
     """Its role in quantized arithmetic. "parameters" computes scales; "auxiliary" is done on the way (an activation, a copy)."""
 
@@ -93,5 +95,7 @@ class Dialect(NamedTuple):
     """The words, separated by spaces. Rows of a dialect without prefixes apply in every dialect."""
     rows: Rows = ()
     """Names that mean something else here than in other dialects. An overload has its own row: `max.other`."""
+    views: str = ""
+    """Names of operations that give views here, while in other dialects the same names mean copies."""
     titles: Literal["bare", "first", "whole"] = "bare"
     """Titles without the prefix; only the first word after it (an overload follows); or whole, if a bare name says too little."""

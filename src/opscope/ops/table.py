@@ -38,6 +38,7 @@ class OpTable:
             if not dialect.prefixes:
                 self._common = _by_name(dialect.rows) | self._common
         self._special = {prefix: _by_name(dialect.rows) for prefix, dialect in self._dialects.items()}
+        self._views = {prefix: frozenset(map(_key, dialect.views.split())) for prefix, dialect in self._dialects.items()}
 
     def name(self, op: str) -> OpName:
         return parse_name(op, self._dialects)
@@ -50,6 +51,8 @@ class OpTable:
             facts = Facts(category_like(name.plain))
         if name.is_backward:
             return Facts(facts.category)
+        if _key(name.plain) in self._views.get(name.dialect, ()):
+            facts = replace(facts, view=True)
         return facts if facts.quantization else replace(facts, quantization=quantization_like(name.plain))
 
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { ProgramData, ViewSpec } from "../../src/core/program/types";
 import { indexOf } from "../../src/core/program/programIndex";
 import { buildView } from "../../src/core/view";
-import { savedTensors } from "../../src/ui/engine/gradient";
+import { savedTensors } from "../../src/ui/engine/savedTensors";
 import { boxLines, boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
@@ -147,11 +147,41 @@ describe("halves side by side", () => {
         outputs: ["dx"],
       },
     ]);
-    expect(savedTensors(indexOf(step))).toMatchObject({ bytes: 16, count: 1, values: [{ id: "b" }] });
+    expect(savedTensors(indexOf(step))).toMatchObject({ bytes: 16, count: 1, layers: [{ name: "", values: [{ id: "b" }] }] });
     const closed = buildView(step, { forwardBackward: true, depth: 0 });
     expect(closed.edgeText?.filter(Boolean)).toEqual(["saved · 16 B"]);
     const open = buildView(step, { forwardBackward: true, depth: 9 });
     expect(open.edgeText?.filter(Boolean)).toEqual(["saved · 16 B", "same tensor"]);
+  });
+
+  it("save the tensor behind a view, once, and no view of a weight; each layer lists its own", () => {
+    const forward = (path: string): Pick<NodeSketch, "scope" | "groups"> => ({ scope: path, groups: { direction: `forward/${path}` } });
+    const backward = { groups: { direction: "backward" } };
+    const step = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "parameter", role: "parameter", types: ["f32[4,4]"] },
+          { id: "w", op: "parameter", role: "parameter", types: ["f32[4,4]"] },
+          { id: "wt", op: "aten.t.default", inputs: ["w"], types: ["f32[4,4]"], ...forward("layers.0") },
+          { id: "a", op: "dot", inputs: ["x", "wt"], types: ["f32[4,4]"], ...forward("layers.0/linear") },
+          { id: "seen", op: "aten.detach.default", inputs: ["a"], types: ["f32[4,4]"], ...forward("layers.0/linear") },
+          { id: "b", op: "tanh", inputs: ["a"], types: ["f32[4,2]"], ...forward("layers.1") },
+          { id: "da", op: "mul", inputs: ["seen", "wt"], types: ["f32[4,4]"], ...backward },
+          { id: "db", op: "mul", inputs: ["a", "b", "da"], types: ["f32[4,4]"], ...backward },
+        ],
+        outputs: ["db"],
+      },
+    ]);
+    const { bytes, count, layers } = savedTensors(indexOf(step));
+    expect([bytes, count]).toEqual([64 + 32, 2]);
+    expect(layers.map(({ name, values }) => [name, ...values.map(({ id, type }) => `${id} ${type}`)])).toEqual([
+      ["layers.0", "a f32[4,4]"],
+      ["layers.1", "b f32[4,2]"],
+    ]);
+    const texts = buildView(step, { forwardBackward: true, depth: 9 }).edgeText?.filter(Boolean);
+    expect(texts).toEqual(expect.arrayContaining(["saved · 64 B", "saved · 32 B", "same tensor"]));
+    expect(texts).toHaveLength(3);
   });
 
   it("keep an update closed that would be wider than they are, until somebody opens it", () => {

@@ -10,6 +10,7 @@ interface Facts {
   readonly titledBy?: TitledBy;
   readonly spreads?: boolean;
   readonly free?: boolean;
+  readonly view?: boolean;
   readonly unnumbered?: boolean;
 }
 
@@ -30,6 +31,8 @@ const FACTS: Readonly<Record<string, Facts>> = {
   conditional: { control: Control.Cond },
   call: { control: Control.Call, titledBy: TitledBy.Called, unnumbered: true },
   "aten.linear.default": { title: "linear" },
+  "aten.t.default": { title: "t", view: true },
+  "aten.detach.default": { title: "detach", view: true },
   "aten.relu.default": { title: "relu" },
   fusion: { control: Control.Fusion, titledBy: TitledBy.Id, unnumbered: true },
 };
@@ -46,6 +49,7 @@ export function makeOps(names: readonly string[], intern: (text: string) => numb
     titledBy: Uint8Array.from(facts, ({ titledBy = TitledBy.Op }) => titledBy),
     spreads: Uint8Array.from(facts, ({ spreads = false }) => Number(spreads)),
     free: Uint8Array.from(facts, ({ free = false }) => Number(free)),
+    view: Uint8Array.from(facts, ({ view = false }) => Number(view)),
     unnumbered: Uint8Array.from(facts, ({ unnumbered = false }) => Number(unnumbered)),
   };
 }

@@ -13,6 +13,10 @@ DIALECTS: tuple[Dialect, ...] = (
             ("min.other", Facts("elementwise", sign="min", unnumbered=True)),
             ("select", Facts("shape")),  # a slice; elsewhere it chooses between two tensors
         ),
+        views="""
+        alias as_strided chunk detach diagonal expand flatten lift_fresh movedim narrow permute real reshape_alias select slice split
+        split_with_sizes squeeze swapaxes swapdims t transpose unbind unfold unsafe_chunk unsafe_split unsafe_view unsqueeze view view_as
+        """,
         titles="first",
     ),
     Dialect("prim prims quantized quantized_decomposed _c10d_functional", titles="first"),

@@ -20,4 +20,5 @@ def write_ops(out: SectionWriter, ops: Iterable[str], strings: Interner) -> None
     out.block("ops.titledBy", bytes(TITLED_BY.index(fact.titled_by) for fact in facts))
     out.block("ops.spreads", bytes(fact.spreads for fact in facts))
     out.block("ops.free", bytes(fact.free for fact in facts))
+    out.block("ops.view", bytes(fact.view for fact in facts))
     out.block("ops.unnumbered", bytes(fact.unnumbered for fact in facts))

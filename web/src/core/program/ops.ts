@@ -51,12 +51,14 @@ export interface OpTable {
   readonly spreads: Uint8Array;
   /** 1: it costs nothing. */
   readonly free: Uint8Array;
+  /** 1: its results are (parts of) its first operand, in the same memory. */
+  readonly view: Uint8Array;
   /** 1: operand numbers have no meaning. */
   readonly unnumbered: Uint8Array;
 }
 
 const TEXTS = ["name", "title", "sign"] as const;
-const FACTS = ["forwards", "control", "titledBy", "spreads", "free", "unnumbered"] as const;
+const FACTS = ["forwards", "control", "titledBy", "spreads", "free", "view", "unnumbered"] as const;
 
 function table(text: (name: (typeof TEXTS)[number]) => Int32Array, fact: (name: (typeof FACTS)[number]) => Uint8Array): OpTable {
   return Object.fromEntries([...TEXTS.map((name) => [name, text(name)]), ...FACTS.map((name) => [name, fact(name)])]) as OpTable;

@@ -7,8 +7,8 @@ import { memoized } from "../../core/base/memoized";
 import { distinctTranspose } from "../../core/base/csr";
 import { BACKWARD_OF } from "../../core/program/names";
 import type { ProgramIndex } from "../../core/program/programIndex";
-import { savedOutputs } from "../../core/view/twoHalves/saved";
-import type { ChainStep, GradientFacts, SavedTensors, SavedValue, NodeName } from "./protocol";
+import { savedOutputs, storageOf } from "../../core/view/twoHalves/saved";
+import type { ChainStep, GradientFacts, SavedValue, NodeName } from "./protocol";
 import { nodeName } from "./names";
 
 const MOST_LISTED = 60;
@@ -103,27 +103,18 @@ function namesOf(index: ProgramIndex, node: number, rule: DerivativeRule): Recor
 function savedFor(index: ProgramIndex, node: number, backwardNodes: readonly number[]): SavedValue[] {
   const { inputs, outputs } = index.program;
   const saved = savedOutputs(index.program);
+  const storage = storageOf(index.program);
   const near = new Set([node, ...row(inputs, node), ...row(index.users, node)]);
   const values = new Map<number, SavedValue>();
   for (const reader of backwardNodes) {
     for (let i = inputs.start[reader]; i < inputs.start[reader + 1]; i++) {
       const source = inputs.value[i];
       const at = outputs.start[source] + Math.max(0, inputs.extra[i]);
-      const value = saved.get(at);
-      if (value?.node === source && near.has(source)) values.set(at, { ...nodeName(index, source), bytes: value.bytes });
+      const value = near.has(source) ? saved.get(storage[at]) : undefined;
+      if (value) values.set(storage[at], { ...nodeName(index, value.node), bytes: value.bytes });
     }
   }
   return [...values.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LISTED);
-}
-
-/** Everything that the forward half saves for the backward half, the largest first. */
-export function savedTensors(index: ProgramIndex): SavedTensors {
-  const values = [...savedOutputs(index.program).values()].sort((a, b) => b.bytes - a.bytes);
-  return {
-    bytes: values.reduce((sum, value) => sum + Math.max(0, value.bytes), 0),
-    count: values.length,
-    values: values.slice(0, MOST_LISTED).map(({ node, bytes }) => ({ ...nodeName(index, node), bytes })),
-  };
 }
 
 /** One value used several times: the gradient is the sum of what comes back along each use. */

@@ -271,6 +271,13 @@ export interface GradientFacts {
 export interface SavedTensors {
   readonly bytes: number;
   readonly count: number;
+  readonly layers: readonly SavedLayer[];
+}
+
+export interface SavedLayer {
+  /** Empty: outside all modules. */
+  readonly name: string;
+  readonly bytes: number;
   readonly values: readonly SavedValue[];
 }
 

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { DIRECTION } from "../../core/program/names";
 import { bytesText } from "../../core/text/quantities";
-import type { ChainStep, GradientFacts, SavedTensors, NodeName } from "../engine/protocol";
+import type { ChainStep, GradientFacts, NodeName, SavedLayer, SavedTensors } from "../engine/protocol";
 import type { Session } from "../session";
 import { Derivative, Formula } from "./formula";
 import { NodeLink } from "./nodeLink";
@@ -119,14 +119,9 @@ export function SavedForBackward({ session }: { readonly session: Session }): JS
           <p class="law-note">
             <strong>{bytesText(saved.bytes)}</strong> in {saved.count.toLocaleString("en-US")} tensors
           </p>
-          <ul>
-            {saved.values.map((value, i) => (
-              <li key={i}>
-                <NodeLink session={session} node={value} />
-                {value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}
-              </li>
-            ))}
-          </ul>
+          {saved.layers.map((layer) => (
+            <SavedInLayer key={layer.name} session={session} layer={layer} />
+          ))}
         </>
       ) : (
         <div class="actions">
@@ -136,6 +131,31 @@ export function SavedForBackward({ session }: { readonly session: Session }): JS
         </div>
       )}
     </section>
+  );
+}
+
+/** One line for a layer; its tensors are listed where they are asked for. */
+function SavedInLayer({ session, layer }: { readonly session: Session; readonly layer: SavedLayer }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="layer" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        {clipped(layer.name, 200) || "outside modules"}
+        <span class="n">
+          {layer.values.length.toLocaleString("en-US")} · {bytesText(layer.bytes)}
+        </span>
+      </summary>
+      {isOpen && (
+        <ul>
+          {layer.values.map((value, i) => (
+            <li key={i}>
+              <NodeLink session={session} node={value} /> <code>{clipped(value.type, 120)}</code>
+              {value.bytes >= 0 && <span class="type"> {bytesText(value.bytes)}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </details>
   );
 }
 

@@ -7,7 +7,7 @@ import { wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { halvesOf, NO_HALVES } from "./halves";
 import { build } from "../build";
-import { savedOutputs } from "./saved";
+import { savedOutputs, storageOf } from "./saved";
 
 /** The greatest depth that is tried by default. */
 const DEEPEST_TRIED = 4;
@@ -24,18 +24,20 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
   const edgeText = savedTexts(program, visible, block);
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
   const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors, each counted once${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
-  return { ...visible, edgeText, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
+  const texts = edgeText.map((text, e) => text ?? visible.edgeText?.[e]);
+  return { ...visible, edgeText: texts, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
 }
 
 /** What each edge from the forward to the backward half saves; a value that several read is counted on the first, so that the sum is right. */
 function savedTexts(program: ProgramData, visible: Visible, block: Uint8Array): (string | undefined)[] {
   const { outputs, types } = program;
   const saved = savedOutputs(program);
+  const storage = storageOf(program);
   const counted = new Set<number>();
   return Array.from(visible.edgeSource, (source, e) => {
     if (visible.edgeKind[e] !== EdgeKind.Data || block[source] !== Block.Forward || block[visible.edgeTarget[e]] !== Block.Backward)
       return undefined;
-    const values = (visible.edgeValues?.[e] ?? []).filter((at) => saved.has(at));
+    const values = [...new Set((visible.edgeValues?.[e] ?? []).map((at) => storage[at]))].filter((at) => saved.has(at));
     const fresh = values.filter((at) => !counted.has(at));
     for (const at of fresh) counted.add(at);
     if (fresh.length === 0) return values.length > 1 ? "same tensors" : values.length ? "same tensor" : undefined;

@@ -18,12 +18,32 @@ export interface SavedOutput {
   readonly bytes: number;
 }
 
+/** The output whose memory each output is in, by their positions in the table of outputs: a view is in that of its operand. */
+export const storageOf = memoized(({ inputs, outputs, ops, nodeOp, nodeCount }: ProgramData): Int32Array => {
+  const storage = Int32Array.from(outputs.value.keys());
+  for (let node = 0; node < nodeCount; node++) {
+    const operand = inputs.start[node];
+    if (!ops.view[nodeOp[node]] || operand === inputs.start[node + 1] || inputs.value[operand] >= node) continue;
+    const at = outputs.start[inputs.value[operand]] + Math.max(0, inputs.extra[operand]);
+    if (at < outputs.start[inputs.value[operand] + 1]) storage.fill(storage[at], outputs.start[node], outputs.start[node + 1]);
+  }
+  return storage;
+});
+
 /**
- * Everything that operations of the backward half read of the forward half, by its position in the table of outputs. Parameters and inputs
- * are not saved, because they are there anyway, nor is what is computed from constants alone.
+ * Everything that operations of the backward half read of the forward half, by its position in the table of outputs. Views count as the
+ * tensor that they show. Parameters and inputs are not saved, because they are there anyway, nor is what is computed from constants alone.
  */
 export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number, SavedOutput> => {
   const { inputs, outputs, types, nodeCount, nodeRole } = program;
+  const storage = storageOf(program);
+  const nodeOfOutput = new Int32Array(outputs.value.length);
+  for (let node = 0; node < nodeCount; node++) nodeOfOutput.fill(node, outputs.start[node], outputs.start[node + 1]);
+  const save = (at: number) => {
+    const node = nodeOfOutput[storage[at]];
+    if (nodeRole[node] !== Role.Op || half[node] !== Half.Forward || !varies[node]) return;
+    saved.set(storage[at], { node, bytes: types.bytes[outputs.value[storage[at]]] });
+  };
   const { plumbing } = traitsOf(program);
   const half = halfOfNodes(program);
   const varies = dependsOnArguments(program);
@@ -38,10 +58,10 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
       else if (plumbing.kind[node] === Forwards.Tuple) {
         for (let i = inputs.start[node]; i < inputs.start[node + 1]; i++)
           if (output < 0 || i - inputs.start[node] === output) waiting.push([inputs.value[i], inputs.extra[i]]);
-      } else if (nodeRole[node] === Role.Op && half[node] === Half.Forward && varies[node]) {
+      } else if (half[node] === Half.Forward) {
         const from = outputs.start[node] + Math.max(0, output);
         const to = output < 0 ? outputs.start[node + 1] : Math.min(from + 1, outputs.start[node + 1]);
-        for (let at = from; at < to; at++) saved.set(at, { node, bytes: types.bytes[outputs.value[at]] });
+        for (let at = from; at < to; at++) save(at);
       }
     }
   }

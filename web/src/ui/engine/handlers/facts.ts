@@ -2,7 +2,8 @@
 import { foldedOperands } from "../../../core/view/foldedOperands";
 import { edgeFacts } from "../edgeFacts";
 import { boxMetrics, groupFacts, nodeFacts, nodeMetrics, scopeOf } from "../facts";
-import { chainRule, gradientFacts, savedTensors } from "../gradient";
+import { chainRule, gradientFacts } from "../gradient";
+import { savedTensors } from "../savedTensors";
 import { markdownOf } from "../markdown";
 import { nodeName } from "../names";
 import { outputFacts } from "../outputFacts";
