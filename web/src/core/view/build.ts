@@ -19,6 +19,7 @@ import { Repeats } from "./groups/repeats";
 import { showResult } from "./boxes/result";
 import { addStubs } from "./boxes/stubs";
 import { readSubset } from "./choose/subset";
+import { tiedTexts } from "./groups/tiedWeights";
 import { groupTree } from "./groups/tree";
 import { addValues } from "./boxes/values";
 
@@ -66,5 +67,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   bundleEdges(edges);
   if (options.rules.stubs) addStubs(placement, edges);
   if (options.values === "boxes") addValues(placement, edges);
-  return finish(placement, edges);
+  const edgeText = tiedTexts(placement, edges);
+  const visible = finish(placement, edges);
+  return edgeText ? { ...visible, edgeText } : visible;
 }

@@ -2,11 +2,13 @@
 
 import { BoxKind, CATEGORIES } from "../../program/types";
 import { onlyUser } from "../groups/stackParameters";
+import { findTied } from "../groups/tiedWeights";
 import { decideFates, Fate } from "./fates";
 import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
 import { escapeName } from "../choose/keys";
 import { placeRoot } from "./root";
 import { isOpenCall } from "./sinkParameters";
+import { placeUnconnected } from "./unconnected";
 import { isOpen } from "../choose/options";
 import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
@@ -160,6 +162,8 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
   const { program } = traits;
   const { strings, nodeId, nodeCategory } = program;
   const firstGroup = tree.firstGroup[instance.graph];
+  const tied = findTied(traits);
+  const aside = placeUnconnected(placement, instance, fates);
   for (let i = 0; i < instance.count; i++) {
     const n = instance.first + i;
     const fate = fates[i];
@@ -170,7 +174,14 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     if (fate === Fate.Gone) continue;
     let parent = instance.frame;
     let level = instance.level;
-    if (groups && tree.nodeGroup[n] >= 0) {
+    if (aside?.isMember(n)) {
+      if (!boxes.open[aside.box]) {
+        instance.boxOf[i] = aside.box;
+        boxes.nodesInside[aside.box]++;
+        continue;
+      }
+      parent = aside.box;
+    } else if (groups && tree.nodeGroup[n] >= 0) {
       const g = tree.nodeGroup[n] - firstGroup;
       if (!groups.open[g]) {
         instance.boxOf[i] = groups.box[g];
@@ -200,7 +211,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     const isResult = traits.index.isOutput[n] === 1 && traits.plumbing.kind[n] === Forwards.Tuple;
     if (isResult) boxes.category[box] = OUTPUT;
     const name = nodeTitle(program, instance.received.get(n) ?? n);
-    boxes.subtitle[box] = typeText(program, n, options.layouts);
+    boxes.subtitle[box] = typeText(program, n, options.layouts) + (tied[n] ? " · tied" : "");
     if (calls) placeCalls(placement, instance, n, box, key, level);
     boxes.title[box] = isResult ? "output" : reducer && !boxes.open[box] ? `${name}: ${reducer}` : name;
     if (options.names) {

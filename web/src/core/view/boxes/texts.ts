@@ -13,8 +13,8 @@ export function nameAndClass(name: string): [string, string] {
   return at > 0 ? [name.slice(0, at), name.slice(at + 2)] : [name, ""];
 }
 
-export function plural(n: number, one: string): string {
-  return `${n.toLocaleString("en-US")} ${one}${n === 1 ? "" : "s"}`;
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
 }
 
 const LEAF = CATEGORIES.indexOf("leaf");

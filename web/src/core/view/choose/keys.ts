@@ -12,6 +12,7 @@
  *     omitted  = "o:" ("in" | "out") ":" key    neighbours that are not shown
  *     open     = key ">*"                      in a list of open keys: the container and everything in it
  *     root     = "r:graph"                      the shown graph itself
+ *     unconnected = "r:unconnected"             the nodes of the shown graph that nothing connects with the rest
  *     result   = "r:output"                     what the shown graph returns, where the program has no node for it
  *
  * In names and ids, "%", "/", ">" and "@" are written %25, %2F, %3E and %40.
@@ -19,6 +20,9 @@
 
 /** The key of what the shown graph returns. */
 export const RESULT = "r:output";
+
+/** The nodes that nothing connects with the rest. */
+export const UNCONNECTED = "r:unconnected";
 
 /** After a key in `open`: that container and all groups inside it, however deep. */
 export const EVERYTHING_INSIDE = ">*";

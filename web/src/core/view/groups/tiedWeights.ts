@@ -1,0 +1,62 @@
+/** Weights that two modules share: an embedding that is also the last projection. Without a word, its second edge looks like data. */
+import { memoized } from "../../base/memoized";
+import { BACKWARD, DIRECTION, groupingNamed, MODULE, UPDATE } from "../../program/names";
+import { Role } from "../../program/roles";
+import { EdgeKind, type ProgramData } from "../../program/types";
+import { depthOf } from "./grouping";
+import type { Placement } from "../boxes/placement";
+import type { Edges } from "../edges/edges";
+import type { Traits } from "../traits";
+
+/** 1: a parameter that operations of several modules read in the forward half, none of them inside another. */
+export const findTied = memoized(({ program, index }: Traits): Uint8Array => {
+  const { nodeCount, nodeRole } = program;
+  const tied = new Uint8Array(nodeCount);
+  const modules = groupingNamed(program, MODULE);
+  // Only where inputs are told apart from parameters: a mask that every layer reads is not a weight.
+  if (!modules || !nodeRole.includes(Role.Input)) return tied;
+  const isLater = laterHalves(program);
+  for (let n = 0; n < nodeCount; n++) {
+    if (nodeRole[n] !== Role.Parameter) continue;
+    const users = new Set<number>();
+    for (let u = index.users.start[n]; u < index.users.start[n + 1]; u++) {
+      const user = index.users.value[u];
+      if (modules.nodeGroup[user] >= 0 && !isLater(user)) users.add(modules.nodeGroup[user]);
+    }
+    const innermost = [...users].reduce((a, b) => (depthOf(modules, b) > depthOf(modules, a) ? b : a), -1);
+    const around = new Set<number>();
+    for (let group = innermost; group >= 0; group = modules.groupParent[group]) around.add(group);
+    if ([...users].some((group) => !around.has(group))) tied[n] = 1;
+  }
+  return tied;
+});
+
+/** Is a node of the backward half or of the update? Both read every weight again. */
+function laterHalves(program: ProgramData): (node: number) => boolean {
+  const direction = groupingNamed(program, DIRECTION);
+  if (!direction) return () => false;
+  const isLater = Uint8Array.from(direction.groupName, (name) => ([BACKWARD, UPDATE].includes(program.strings.at(name)) ? 1 : 0));
+  for (let g = 0; g < direction.groupCount; g++) if (direction.groupParent[g] >= 0 && isLater[direction.groupParent[g]]) isLater[g] = 1;
+  return (node) => direction.nodeGroup[node] >= 0 && isLater[direction.nodeGroup[node]] === 1;
+}
+
+/** "tied weight" on edges that bring such a weight out of a group in which it is not seen. */
+export function tiedTexts({ traits, boxes, instances }: Placement, edges: Edges): (string | undefined)[] | undefined {
+  const tied = findTied(traits);
+  const { users } = traits.index;
+  const [shown] = instances;
+  const carrying = new Set<number>();
+  for (let n = tied.indexOf(1); n >= 0; n = tied.indexOf(1, n + 1)) {
+    const source = shown.place(n);
+    if (source < 0 || boxes.node[source] === n) continue;
+    for (let u = users.start[n]; u < users.start[n + 1]; u++) {
+      const target = shown.place(users.value[u]);
+      if (target >= 0) carrying.add(source * boxes.count + target);
+    }
+  }
+  if (carrying.size === 0) return undefined;
+  return edges.source.map((source, e) => {
+    if (edges.kind[e] !== EdgeKind.Data || !carrying.has(source * boxes.count + edges.target[e])) return undefined;
+    return edges.distinct[e] > 1 ? `×${edges.distinct[e]}, a tied weight` : "tied weight";
+  });
+}
