@@ -9,7 +9,7 @@ import pytest
 
 from browser.harness import Open, Viewer
 from browser.samples import network
-from opscope.program import ProgramBuilder, TensorType
+from opscope.program import Program, ProgramBuilder, TensorType
 
 SMALL = {"width": 900, "height": 600}
 
@@ -30,20 +30,66 @@ def picture(state: dict[str, Any]) -> dict[str, Any]:
     return {"camera": camera} | {name: state[name] for name in ("boxes", "edges", "expanded", "options")}
 
 
-@pytest.mark.parametrize("key", ["v", "a", "w", "m", "d", "r"])
+def train_step() -> Program:
+    """Two layers forward and backward, with layouts: every toggle has something to do."""
+    builder = ProgramBuilder("step")
+    main = builder.graph("main")
+    kind = TensorType("f32", (8, 16), "{1,0}")
+
+    def op(name: str, op: str, inputs: list[str], half: str, layer: str) -> None:
+        main.node(name, op, [(each, 0) for each in inputs], [kind], scope=(layer,))
+        main.group("direction", name, (half, layer))
+
+    main.node("x", "parameter", outputs=[kind], role="parameter")
+    for i, before in enumerate(["x", "out0", "out1"]):
+        op(f"scaled{i}", "subtract", [before, "x"], "forward", f"layer_{i}")
+        op(f"out{i}", "tanh", [f"scaled{i}"], "forward", f"layer_{i}")
+    last = "out2"
+    for i in (2, 1, 0):
+        op(f"d{i}", "divide", [last, f"out{i}"], "backward", f"layer_{i}")
+        op(f"g{i}", "subtract", [f"d{i}", f"scaled{i}"], "backward", f"layer_{i}")
+        last = f"g{i}"
+    main.outputs.append((last, 0))
+    return builder.build()
+
+
+def toggles(viewer: Viewer) -> list[str]:
+    """Every switch that changes the drawing: buttons that are on or off, and what the menu View can check."""
+    panels = {"Outline", "Details", "Table", "Styles", "Passes"}
+    buttons = viewer.page.locator(".bar button[aria-pressed]:visible").all()
+    viewer.page.get_by_role("button", name="View", exact=True).click()
+    entries = viewer.page.locator("[role=menuitemcheckbox]:visible").all()
+    names = [each.get_attribute("aria-label") or each.inner_text().split("\n")[0] for each in (*buttons, *entries)]
+    viewer.page.keyboard.press("Escape")
+    return [name for name in names if name not in panels]
+
+
 @pytest.mark.parametrize("closer", [False, True])
-def test_pressed_twice_it_gives_the_picture_before(viewer: Viewer, key: str, closer: bool) -> None:
+def test_every_toggle_pressed_twice_gives_the_picture_before(open_file: Open, closer: bool) -> None:
+    viewer = open_file(train_step(), viewport=SMALL)
+    names = toggles(viewer)
+    assert {"Flatten", "Forward beside backward", "Show operand index", "Show tensors as nodes", "Show layouts"} <= set(names)
     if closer:
         viewer.key("+", "+")
-    before = viewer.idle()
-    assert picture(pressed(viewer, key)) != picture(before)
-    assert picture(pressed(viewer, key)) == picture(before)
+    before = picture(viewer.idle())
+    for name in names:
+        assert picture(viewer.press(name)) != before, name
+        assert picture(viewer.press(name)) == before, name
 
 
-@pytest.mark.parametrize("key", ["v", "a", "m", "d"])
+@pytest.mark.parametrize("key", ["v", "a", "m", "d", "#"])
 def test_it_opens_and_closes_nothing(viewer: Viewer, key: str) -> None:
     before = viewer.idle()["expanded"]
     assert pressed(viewer, key)["expanded"] == before
+
+
+def test_the_way_back_leads_to_what_was_open_before_the_halves(open_file: Open) -> None:
+    viewer = open_file(train_step(), viewport=SMALL)
+    viewer.choose("Group by", "module")
+    expanded = viewer.press("Expand all")["expanded"]
+    assert viewer.press("Forward beside backward")["grouping"] == "direction"
+    state = viewer.press("Forward beside backward")
+    assert (state["grouping"], state["expanded"]) == ("module", expanded)
 
 
 def test_who_has_moved_since_is_not_moved_back(viewer: Viewer) -> None:

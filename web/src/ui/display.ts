@@ -3,22 +3,32 @@
  * twice, a toggle gives the picture before it, where the person looked, unless they have moved since.
  */
 import { type Place, placeOf } from "../core/base/camera";
+import type { AddressOption } from "../core/program/options";
+import type { CameraMove } from "./cameraMove";
 import type { Session } from "./session";
 import { sameView, type ViewState } from "./state/view";
 
 export class Display {
-  /** The state before the last change, where its camera was, and where it is since. */
-  private last: { readonly view: ViewState; readonly place: Place; readonly since: Place } | undefined;
+  /** The last change: the states before and after it, where the camera was before, and where it is since. */
+  private last: { readonly before: ViewState; readonly after: ViewState; readonly place: Place; readonly since: Place } | undefined;
 
   constructor(private readonly session: Session) {}
 
-  async set(view: ViewState): Promise<void> {
+  /** Sets an option by way of `view`; if the last change set it, and nothing else has changed since, it is taken back as a whole. */
+  async toggle(name: AddressOption, view: ViewState, move?: CameraMove): Promise<void> {
+    const { last, session } = this;
+    const isUndone = last && last.before[name] !== session.view[name] && sameView(last.after, session.view);
+    const { selection, query, panes, panels, camera } = session.view;
+    await this.set(isUndone ? { ...last.before, selection, query, panes, panels, camera } : view, move);
+  }
+
+  async set(view: ViewState, move: CameraMove = { stay: true }): Promise<void> {
     const { session, last } = this;
     const [before, place] = [session.view, this.place];
     if (!place) return;
-    const isBack = last && sameView(last.view, view) && isNear(last.since, place);
-    await session.follow(view, isBack ? { place: last.place } : { stay: true });
-    this.last = this.place && { view: before, place, since: this.place };
+    const isBack = last && sameView(last.before, view) && isNear(last.since, place);
+    await session.follow(view, isBack ? { place: last.place } : move);
+    this.last = this.place && { before, after: session.view, place, since: this.place };
   }
 
   private get place(): Place | undefined {

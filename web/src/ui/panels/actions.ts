@@ -20,27 +20,35 @@ import {
 export const actions = {
   expandAll: (session: Session) => session.change(expandAll(session.view), { look: "fit" }),
   collapseAll: (session: Session) => session.change(collapseAll(session.view), { look: "fit" }),
-  flatten: (session: Session) => session.change(toggleFlatten(session.view), { look: "fit" }),
-  foldRepeats: (session: Session) => void session.display.set({ ...session.view, fold: !session.view.fold, unfolded: [] }),
+  flatten: (session: Session) => void session.display.toggle("flatten", toggleFlatten(session.view), { look: "fit" }),
+  foldRepeats: (session: Session) => void session.display.toggle("fold", { ...session.view, fold: !session.view.fold, unfolded: [] }),
   /** Unstacks the repeats of a stack, or gives nodes that are folded into a box their own; that box keeps its place on the screen. */
   unfold: (session: Session, keys: readonly string[], box: string) => session.change(unfold(session.view, keys), { anchor: box }),
   fold: (session: Session, keys: readonly string[], box: string) => session.change(fold(session.view, keys), { anchor: box }),
   direction: (session: Session) =>
-    void session.display.set({ ...session.view, forwardBackward: false, rankdir: session.view.rankdir === "TB" ? "LR" : "TB" }),
-  operands: (session: Session) => session.change({ ...session.view, operands: !showsOperands(session) }, { keepCamera: true }),
-  names: (session: Session) => void session.display.set(toggleNames(session.view)),
-  allNodes: (session: Session) => void session.display.set(toggleAllNodes(session.view)),
-  frames: (session: Session) => void session.display.set(toggleFrames(session.view)),
-  layouts: (session: Session) => void session.display.set({ ...session.view, layouts: !session.view.layouts }),
+    void session.display.toggle("rankdir", {
+      ...session.view,
+      forwardBackward: false,
+      rankdir: session.view.rankdir === "TB" ? "LR" : "TB",
+    }),
+  operands: (session: Session) =>
+    void session.display.toggle("operands", { ...session.view, operands: !showsOperands(session) }, { keepCamera: true }),
+  names: (session: Session) => void session.display.toggle("names", toggleNames(session.view)),
+  allNodes: (session: Session) => void session.display.toggle("allNodes", toggleAllNodes(session.view)),
+  frames: (session: Session) => void session.display.toggle("frames", toggleFrames(session.view)),
+  layouts: (session: Session) => void session.display.toggle("layouts", { ...session.view, layouts: !session.view.layouts }),
   label: (session: Session, label: readonly string[]) => void session.display.set({ ...session.view, label }),
-  values: (session: Session) => void session.display.set({ ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }),
-  overlays: (session: Session) => session.change({ ...session.view, overlays: !session.view.overlays }, { keepCamera: true }),
+  values: (session: Session) =>
+    void session.display.toggle("values", { ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }),
+  overlays: (session: Session) =>
+    void session.display.toggle("overlays", { ...session.view, overlays: !session.view.overlays }, { keepCamera: true }),
   /** The halves are groups of the grouping by direction, laid out downwards. */
   forwardBackward: (session: Session) => {
     const { view, program } = session;
     if (!program?.groupings.includes(DIRECTION)) return session.say(NO_HALVES);
     const grouped = (view.groupBy ?? program.groupings[0]) === DIRECTION ? view : groupBy(view, DIRECTION);
-    session.change(
+    void session.display.toggle(
+      "forwardBackward",
       view.forwardBackward
         ? { ...view, forwardBackward: false }
         : { ...grouped, forwardBackward: true, rankdir: "TB", depth: undefined, flatten: false },
