@@ -94,9 +94,9 @@ def test_side_by_side_in_step(viewer: Viewer) -> None:
 
 
 def test_what_is_shown_is_compared_with_a_chosen_file(server: Server, open_address: Open, files: tuple[Path, Path]) -> None:
-    viewer = open_address(server(files[0]))
+    viewer = open_address(server(files[0]), viewport={"width": 900, "height": 700})
     with viewer.page.expect_file_chooser() as chooser:
-        viewer.page.get_by_role("button", name="Compare with…", exact=True).click()
+        viewer.control("Compare with…").click()
     chooser.value.set_files(files[1])
     viewer.page.wait_for_url("**/open/1/**", timeout=0)
     until(lambda: viewer.page.evaluate("window.opscope?.state().status") == "ready")

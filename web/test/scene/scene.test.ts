@@ -19,7 +19,9 @@ import {
   THEMES,
   wrap,
 } from "../../src/core/scene";
+import { boxTexts, titlePlate } from "../../src/core/scene/boxText";
 import { smooth } from "../../src/core/scene/curves";
+import { textWidth } from "../../src/core/text/measure";
 import { escapeXml, sceneToSvg } from "../../src/core/writers/svg";
 import { BoxKind, type Visible } from "../../src/core/program/types";
 import { NO_PROGRAM, transformerLayer, visibleOf } from "./fixtures";
@@ -85,6 +87,41 @@ describe("scene", () => {
 
   it("writes a count on edges that represent several", () => {
     expect(sceneOf(transformerLayer()).labels.map((label) => label.text)).toEqual(["×3"]);
+  });
+
+  it("writes no count over the title of a group that its edge enters", () => {
+    const boxes = [
+      { id: "above" },
+      { id: "group", kind: BoxKind.Group, open: true, subtitle: "a title that is wider than what is inside the group" },
+      { id: "inside", parent: "group" },
+    ];
+    for (let merged = 2; merged < 6; merged++) {
+      const scene = sceneOf(visibleOf(boxes, [["above", "inside", { merged }]]));
+      const plate = titlePlate(scene, 1, boxTexts(scene, 1))!;
+      for (const { x, y, text } of scene.labels) {
+        const half = textWidth(text, 9.5) / 2;
+        const isApart = x + half <= plate.x || plate.x + plate.w <= x - half || y + 6 <= plate.y || plate.y + plate.h <= y - 6;
+        expect(isApart, text).toBe(true);
+      }
+    }
+  });
+
+  it("numbers operands side by side, never one over another", () => {
+    const edges = Array.from({ length: 14 }, () => ["from", "to"] as const);
+    const visible = { ...visibleOf([{ id: "from" }, { id: "to" }], edges), edgeOperand: Int32Array.from(edges.keys()) };
+    const numbers = sceneOf({ ...visible, targetPort: new Float32Array(14).fill(0.5) }).labels.filter(({ kind }) => kind === "operand");
+    expect(numbers.length).toBeGreaterThan(0);
+    for (const [i, a] of numbers.entries())
+      for (const b of numbers.slice(0, i))
+        expect(Math.abs(a.x - b.x) >= (textWidth(a.text, 9.5) + textWidth(b.text, 9.5)) / 2 - 0.01 || Math.abs(a.y - b.y) >= 8).toBe(true);
+  });
+
+  it("shows the colours of categories only where these colour the picture", () => {
+    const visible = transformerLayer();
+    const layout = layoutCompound(measure(visible), { direction: "TB" });
+    const paints = new Uint8Array(visible.boxCount).fill(PAINT_SAME);
+    expect(buildScene(NO_PROGRAM, visible, unwrapped(visible, layout)).mixRow.some((row) => row >= 0)).toBe(true);
+    expect(buildScene(NO_PROGRAM, visible, unwrapped(visible, layout), { paints }).mixRow.some((row) => row >= 0)).toBe(false);
   });
 });
 
@@ -191,6 +228,11 @@ describe("tooltips", () => {
     );
     expect(boxTooltip(scene, 0)).toBe("dot\ndot/12\nf32[2]");
     expect(edgeTooltip(scene, 0)).toBe("dot/12 → layer_0");
+  });
+
+  it("do not repeat an id that the second line begins with", () => {
+    const scene = sceneOf(visibleOf([{ id: "n:avg_pool", subtitle: "avg_pool · f32[2]" }], [], { "n:avg_pool": "pool" }));
+    expect(boxTooltip(scene, 0)).toBe("pool\navg_pool · f32[2]");
   });
 });
 

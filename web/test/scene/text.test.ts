@@ -99,6 +99,28 @@ describe("boxes", () => {
   });
 });
 
+describe("names with room", () => {
+  const textsOf = (shape: Shape, title: string, subtitle: string): string[] => {
+    const runs: TextRun[] = [];
+    planBox({ shape, title, subtitle, notes: undefined, expandable: false, group: false, repeat: 1 }, { width: 0, height: 0 }, runs);
+    return runs.map(({ text }) => text);
+  };
+
+  it("stay whole", () => {
+    expect(textsOf(Shape.Pill, "p_conv1_weight", "float32[64, 3, 7, 7]")).toEqual(["p_conv1_weight", "float32[64, 3, 7, 7]"]);
+    const subtitle = "adaptive_avg_pool2d · float32[1, 2048, 1, 1]";
+    expect(textsOf(Shape.Card, "avgpool", subtitle)).toEqual(["avgpool", subtitle]);
+  });
+
+  it("are elided before their type, and never to nothing", () => {
+    const [card] = textsOf(Shape.Card, "a", `${"operation".repeat(9)} · float32[1, 2048, 1, 1]`).slice(1);
+    expect(card).toMatch(/^oper.*….* · float32\[1, 2048, 1, 1\]$/);
+    const [name, type] = textsOf(Shape.Pill, "w".repeat(60), "float32[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]");
+    expect(textWidth(name, 10.5)).toBeGreaterThan(100);
+    expect(type).toContain("…");
+  });
+});
+
 describe("types of tuples", () => {
   it("show their first members whole and count the others", () => {
     const type = "(s32[], f32[2, 3], (f32[4], u8[]), pred[16, 16])";

@@ -55,6 +55,11 @@ function perceived(hex: string, sight: readonly Linear[]): Linear {
   ];
 }
 
+function distance(a: string, b: string, sight: readonly Linear[]): number {
+  const [one, other] = [perceived(a, sight), perceived(b, sight)];
+  return Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
+}
+
 for (const theme of Object.values(THEMES)) {
   describe(`${theme.name} theme`, () => {
     const grounds = [
@@ -91,14 +96,26 @@ for (const theme of Object.values(THEMES)) {
       }
     });
 
+    it("has colours of selection and search that nothing else has", () => {
+      const marks = [PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED];
+      const others = [...CATEGORIES.keys(), ...marks].map((row) => theme.paints[row].stroke);
+      for (const [own, rest] of [
+        [theme.selection, [theme.match, theme.edge, ...others]],
+        [theme.match, [theme.selection, theme.edge, ...others]],
+      ] as const) {
+        for (const ground of [theme.background, ...theme.frames])
+          expect(contrast(own, ground), `${own} on ${ground}`).toBeGreaterThanOrEqual(3);
+        for (const other of rest) expect(distance(own, other, SIGHTS.normal), `${own} and ${other}`).toBeGreaterThan(0.12);
+      }
+    });
+
     for (const [name, sight] of Object.entries(SIGHTS)) {
       it(`has marks of changes that differ with ${name} vision`, () => {
         const marks = [PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED].map((row) => theme.paints[row].stroke);
         for (const mark of marks) expect(contrast(mark, theme.background)).toBeGreaterThanOrEqual(3);
         for (const [i, a] of marks.entries()) {
           for (const b of marks.slice(0, i)) {
-            const [one, other] = [perceived(a, sight), perceived(b, sight)];
-            expect(Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]), `${a} and ${b}`).toBeGreaterThan(0.12);
+            expect(distance(a, b, sight), `${a} and ${b}`).toBeGreaterThan(0.12);
           }
         }
       });
@@ -109,8 +126,8 @@ for (const theme of Object.values(THEMES)) {
         for (const [i, a] of rows.entries()) {
           for (const b of rows.slice(0, i)) {
             if (autograd.includes(a) !== autograd.includes(b)) continue;
-            const [one, other] = [a, b].map((category) => perceived(theme.paints[CATEGORIES.indexOf(category)].stroke, sight));
-            expect(Math.hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]), `${a} and ${b}`).toBeGreaterThan(0.07);
+            const [one, other] = [a, b].map((category) => theme.paints[CATEGORIES.indexOf(category)].stroke);
+            expect(distance(one, other, sight), `${a} and ${b}`).toBeGreaterThan(0.07);
           }
         }
       });

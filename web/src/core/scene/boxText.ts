@@ -2,7 +2,8 @@
  * The text of a box and the size that it needs. One description serves both: `planBox` gives the size (once per box, before
  * the layout) and, with a list to fill, the lines of text at their places (when the box is painted).
  */
-import { elideMiddle, elideParts, elideType, textWidth } from "../text/measure";
+import type { Rect } from "../base/camera";
+import { elideMiddle, elideOperation, elideParts, textWidth } from "../text/measure";
 import { BoxKind, type LabelRow, type Visible } from "../program/types";
 import { type Scene, Shape, type TextRun } from "./types";
 
@@ -16,8 +17,12 @@ const PILL_HEIGHT = 16;
 const PILL_PAD = 6;
 const PILL_GAP = 4;
 const MIN_WIDTH = 60;
+/** What goes on one line if it fits in this: a group's name and contents, inlined operands. */
+const ONE_LINE = 216;
 /** No card is wider than this inside its padding; longer text is elided in the middle. */
-const MOST_TEXT = 216;
+const MOST_TEXT = 264;
+/** What remains of a name next to a long type. */
+const LEAST_NAME = 120;
 /** A value is there for its name: long ones stay whole. */
 const MOST_VALUE_TEXT = 380;
 /** The most that a frame requests for its title line; it uses the width of its content. */
@@ -34,8 +39,8 @@ export const STACK_STEP = 3;
 export const FRAME_TITLE_HEIGHT = 30;
 const FRAME_PAD = 14;
 const SUBTITLE_GAP = 6;
-/** A shorter part of a subtitle is useless. */
-const LEAST_SUBTITLE = 24;
+/** A shorter part of a text is useless. */
+const LEAST_TEXT = 24;
 /** A single word is shown whole or not at all. */
 const WORD = 12;
 
@@ -95,6 +100,12 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
   // A box may be wider than its text needs, because many edges enter it.
   const left = scene.x[item] + (scene.shape[item] === Shape.Frame ? 0 : (scene.w[item] - size.width) / 2);
   return runs.map((run) => ({ ...run, x: run.x + left, y: run.y + scene.y[item] }));
+}
+
+/** The background of a frame's title, which hides passing edges; undefined without a title. */
+export function titlePlate(scene: Scene, item: number, runs: readonly TextRun[]): Rect | undefined {
+  const last = runs.at(-1);
+  return last && { x: runs[0].x - 3, y: scene.y[item] + 7, w: last.x + last.width - runs[0].x + 6, h: 17 };
 }
 
 /** The size of a leaf box; the minimum width of a frame and the height of its title line. Fills `runs`, relative to the top-left corner. */
@@ -169,13 +180,13 @@ function headParts(content: BoxContent): Part[] {
   return parts;
 }
 
-/** Shortens the parts at the given places, in this order, until the line fits. */
-function shorten(parts: Part[], most: number, flexible: readonly number[]): void {
-  for (const at of flexible) {
+/** Shortens the parts at the given places, in this order, each to no less than its width there, until the line fits. */
+function shorten(parts: Part[], most: number, flexible: readonly (readonly [at: number, least: number])[]): void {
+  for (const [at, least] of flexible) {
     const over = lineWidth(parts) - most;
     if (over <= 0) return;
     const part = parts[at];
-    const room = Math.max(textWidth(part.text, part.size, part.bold) - over, 24);
+    const room = Math.max(textWidth(part.text, part.size, part.bold) - over, least);
     parts[at] = { ...part, text: elideMiddle(part.text, room, part.size, part.bold) };
   }
 }
@@ -185,13 +196,13 @@ function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefine
   const titleAt = content.expandable ? 1 : 0;
   const oneLine = content.group && content.subtitle !== "";
   if (oneLine) head.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
-  const sameLine = oneLine && lineWidth(head) <= MOST_TEXT;
+  const sameLine = oneLine && lineWidth(head) <= ONE_LINE;
   if (oneLine && !sameLine) head.pop();
   const second = sameLine ? "" : content.subtitle;
   const whole = head.map((part) => part.text);
-  shorten(head, content.value ? MOST_VALUE_TEXT : MOST_TEXT, [titleAt]);
+  shorten(head, content.value ? MOST_VALUE_TEXT : MOST_TEXT, [[titleAt, LEAST_TEXT]]);
 
-  const shownSecond = second && (content.group ? elideParts : elideType)(second, MOST_TEXT, SMALL);
+  const shownSecond = second && (content.group ? elideParts : elideOperation)(second, MOST_TEXT, SMALL);
   let inner = Math.max(lineWidth(head), shownSecond ? textWidth(shownSecond, SMALL) : 0);
   const rows = pillRows(content.notes);
   for (const row of rows) inner = Math.max(inner, row.width);
@@ -283,7 +294,7 @@ interface PillRow {
 function pillRows(notes: readonly string[] | undefined): PillRow[] {
   if (!notes?.length) return [];
   const rows: PillRow[] = [];
-  const most = MOST_TEXT;
+  const most = ONE_LINE;
   for (let i = 0; i < notes.length; i++) {
     const text = elideMiddle(notes[i], most - 2 * PILL_PAD, TINY);
     const width = textWidth(text, TINY) + 2 * PILL_PAD;
@@ -311,7 +322,11 @@ function planPill(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   if (content.subtitle) parts.push({ text: content.subtitle, size: TINY, bold: false, colour: "secondary", gap: 6 });
   if (content.repeat > 1) parts.push(times(content.repeat));
   const whole = parts.map((part) => part.text);
-  shorten(parts, content.value ? MOST_VALUE_TEXT : MOST_TEXT, content.subtitle ? [0, 1] : [0]);
+  const [name, type] = [
+    [0, LEAST_NAME],
+    [1, LEAST_TEXT],
+  ] as const;
+  shorten(parts, content.value ? MOST_VALUE_TEXT : MOST_TEXT, content.subtitle ? [name, type] : [name]);
   const line = lineWidth(parts);
   size.width = Math.max(36, Math.ceil(line) + 20);
   size.height = 22;
@@ -323,9 +338,9 @@ function planFrame(content: BoxContent, size: BoxSize, runs?: TextRun[]): void {
   const most = content.room === undefined ? MOST_FRAME_TEXT : content.room - 2 * FRAME_PAD;
   const parts = headParts(content);
   const whole = parts.map((part) => part.text);
-  shorten(parts, most, [1]);
+  shorten(parts, most, [[1, LEAST_TEXT]]);
   const rest = most - lineWidth(parts) - SUBTITLE_GAP;
-  const subtitle = rest > LEAST_SUBTITLE ? elideParts(content.subtitle, rest, SMALL) : "";
+  const subtitle = rest > LEAST_TEXT ? elideParts(content.subtitle, rest, SMALL) : "";
   if (subtitle && (subtitle === content.subtitle || content.subtitle.length > WORD)) {
     parts.push({ text: subtitle, size: SMALL, bold: false, colour: "secondary", gap: SUBTITLE_GAP });
     whole.push(content.subtitle);

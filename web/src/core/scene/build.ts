@@ -4,10 +4,10 @@ import { textWidth } from "../text/measure";
 import { EdgeKind, type ProgramData, type Visible } from "../program/types";
 import { isGroup, SMALL } from "./boxText";
 import { smooth } from "./curves";
-import { countLabels, operandLabels } from "./labels";
+import { edgeLabels } from "./labels";
 import { categoryRows, LEGEND_HEIGHT, placeLegend, TEXT_AT } from "./legend";
 import { shapeOf } from "./measure";
-import { mixOf } from "./categoryShares";
+import { mixOf, noMix } from "./categoryShares";
 import { overlayRows, overlayTexts } from "./fileOverlays";
 import { categoryPaints } from "./categoryFill";
 import { depths, type Placed } from "./placed";
@@ -27,7 +27,8 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     shape[item] = shapeOf(visible, box);
     paint[item] = paints[box];
   }
-  const mix = mixOf(program, visible);
+  // Where other colours have the say, those of categories would mean something else.
+  const mix = options.paints ? noMix(visible) : mixOf(program, visible);
   const depth = Uint8Array.from(depths(placed.parent), (level) => Math.min(level, 255));
   const { highlights } = options;
   const custom = perItem(placed.box, highlights?.box);
@@ -42,7 +43,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   const overlay = overlayTexts(program, visible);
   const edges = edgeColumns(program, visible, placed, overlay.tooltips);
   const numbers = placed.labels.map((label) => ({ ...label, x: label.x + margin, y: label.y + margin }));
-  return {
+  const unlabelled: Scene = {
     width: Math.max(placed.width, ...legend.entries.map((entry) => entry.x + TEXT_AT + textWidth(entry.text, SMALL))) + 2 * margin,
     height: graphHeight + legend.rows * LEGEND_HEIGHT,
     direction,
@@ -81,23 +82,17 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     edgeShade: perItem(placed.edge, highlights?.edge),
     edgeShades: highlights?.shades ?? [],
     ...curves,
-    labels: [
-      ...countLabels(
-        edges.edgeMerged,
-        placed.edgeSource,
-        placed.parent,
-        curves.curve,
-        curves.curveStart,
-        (e) => overlay.labels.get(placed.edge[e]) ?? visible.edgeText?.[placed.edge[e]],
-        numbers,
-      ),
-      ...(visible.edgeOperand ? operandLabels(visible.edgeOperand, placed.edge, curves, options.operands) : []),
-      ...numbers,
-    ],
+    labels: numbers,
     legendRows: rows,
     legend: legend.entries.map((entry) => ({ ...entry, x: entry.x + margin, y: entry.y + graphHeight - 4 })),
     remarks: visible.remarks,
   };
+  const labels = edgeLabels(unlabelled, {
+    words: (e) => overlay.labels.get(placed.edge[e]) ?? visible.edgeText?.[placed.edge[e]],
+    operand: visible.edgeOperand,
+    showOperands: options.operands,
+  });
+  return { ...unlabelled, labels: [...labels, ...numbers] };
 }
 
 function emphasised(visible: Visible, placed: Placed, { emphasis: keys, strong }: SceneOptions): Uint8Array {

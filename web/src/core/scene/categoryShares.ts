@@ -17,8 +17,10 @@ const WORK = CATEGORIES.map((category) =>
 );
 const WIDTH = CATEGORIES.length;
 
+export const noMix = (visible: Visible): Mix => ({ row: new Int32Array(visible.boxCount).fill(-1), shares: new Float32Array(0) });
+
 export function mixOf(program: ProgramData, visible: Visible): Mix {
-  const row = new Int32Array(visible.boxCount).fill(-1);
+  const { row } = noMix(visible);
   const plain = plainCalls(program);
   let rows = 0;
   for (let box = 0; box < visible.boxCount; box++) {

@@ -1,76 +1,111 @@
-/** Small texts on edges. */
+/** Small texts on edges: none is written over another, over the title of a group, or (words) over a box. */
+import { Occupied } from "../base/occupied";
 import { textWidth } from "../text/measure";
-import { TINY } from "./boxText";
-import type { Curves } from "./curves";
-import type { SceneLabel } from "./types";
+import { boxTexts, TINY, titlePlate } from "./boxText";
+import { type Scene, type SceneLabel, Shape } from "./types";
 
 /** A shorter line would disappear under its label. */
 const ROOM = 26;
-/** Where on its first segment a label may be, best first. */
+/** Where on its segment a label may be, best first. */
 const PLACES = [0.5, 0.66, 0.36, 0.8];
 const HEIGHT = 13;
 /** After a bend a label is as near to it as possible, away from the boxes. */
 const BEND = 8;
-const CELL = 64;
 /** The space around the digits of a number in a wrapped picture; a count has its own margin. */
 const AROUND = 2;
 
-/**
- * "×3" on lines that represent several edges (or the text that the view has for them): near the source, on the same background, and
- * clear of the other labels and of those that are already placed. One that does not fit is only in the tooltip.
- */
-export function countLabels(
-  merged: Int32Array,
-  source: Int32Array,
-  parent: Int32Array,
-  curve: Float64Array,
-  curveStart: Int32Array,
-  texts: (e: number) => string | undefined = () => undefined,
-  placedLabels: readonly SceneLabel[] = [],
-): SceneLabel[] {
-  const labels: SceneLabel[] = [];
+interface LabelOptions {
+  /** The words that the view has for an edge. */
+  readonly words: (e: number) => string | undefined;
+  /** The operand that each edge of the view is, or -1; undefined: the order of operands does not matter anywhere. */
+  readonly operand: Int32Array | undefined;
+  /** Number the operands; undefined: only in small pictures. */
+  readonly showOperands: boolean | undefined;
+}
+
+/** The labels of a scene in addition to the numbers of cut edges, which it has. */
+export function edgeLabels(scene: Scene, { words, operand, showOperands }: LabelOptions): SceneLabel[] {
   const occupied = new Occupied();
-  for (const { x, y, text } of placedLabels) occupied.claim(x, y, textWidth(text, TINY) + AROUND, HEIGHT);
-  for (let e = 0; e < merged.length; e++) {
-    const viewText = texts(e);
-    if ((merged[e] < 2 && !viewText) || curveStart[e + 1] - curveStart[e] < 4 || source[e] < 0) continue;
-    const text = viewText ?? `×${merged[e]}`;
+  for (const { x, y, text } of scene.labels) takeAround(occupied, x, y, textWidth(text, TINY) + AROUND, HEIGHT);
+  const numbers = operand ? operandLabels(scene, operand, showOperands, occupied) : [];
+  return [...countLabels(scene, words, occupied), ...numbers];
+}
+
+/** "×3" on lines that represent several edges (or words), near the source and on its background. One that does not fit is only in the tooltip. */
+function countLabels(scene: Scene, words: LabelOptions["words"], occupied: Occupied): SceneLabel[] {
+  const { curve, curveStart, edgeMerged, edgeSource, parent } = scene;
+  const isLine = (e: number) => curveStart[e + 1] - curveStart[e] >= 4 && edgeSource[e] >= 0;
+  const labelled: number[] = [];
+  const written = new Map<number, string>();
+  for (let e = 0; e < scene.edgeCount; e++) {
+    const text = isLine(e) ? words(e) : undefined;
+    if (text) written.set(e, text);
+    if (isLine(e) && (text || edgeMerged[e] > 1)) labelled.push(e);
+  }
+  if (labelled.length > 0) occupyTitles(scene, occupied);
+  if (written.size > 0) occupyBoxes(scene, occupied);
+  const labels: SceneLabel[] = [];
+  for (const e of labelled) {
+    const sentence = written.get(e);
+    const text = sentence ?? `×${edgeMerged[e]}`;
     const wide = textWidth(text, TINY) + 8;
-    const p = viewText ? longestSegment(curve, curveStart[e], curveStart[e + 1]) : curveStart[e];
-    if (chord(curve, p) < (viewText ? wide : ROOM)) continue;
+    const p = sentence ? longestSegment(curve, curveStart[e], curveStart[e + 1]) : curveStart[e];
+    if (chord(curve, p) < (sentence ? wide : ROOM)) continue;
     const afterBend = p > curveStart[e] ? [(wide / 2 + BEND) / chord(curve, p)] : [];
     for (const t of [...afterBend, ...PLACES]) {
       const x = pointAt(curve, p, 0, t);
       const y = pointAt(curve, p, 1, t);
-      if (!occupied.claim(x, y, wide, HEIGHT)) continue;
-      labels.push({ edge: e, x, y, text, kind: "count", ground: parent[source[e]] });
+      if (!takeAround(occupied, x, y, wide, HEIGHT)) continue;
+      labels.push({ edge: e, x, y, text, kind: "count", ground: parent[edgeSource[e]] });
       break;
     }
   }
   return labels;
 }
 
+function occupyTitles(scene: Scene, occupied: Occupied): void {
+  for (let i = 0; i < scene.frameCount; i++) {
+    const item = scene.order[i];
+    const plate = titlePlate(scene, item, boxTexts(scene, item));
+    if (plate) occupied.add(plate);
+  }
+}
+
+function occupyBoxes(scene: Scene, occupied: Occupied): void {
+  for (let item = 0; item < scene.boxCount; item++) {
+    if (scene.shape[item] === Shape.Frame) continue;
+    occupied.add({ x: scene.x[item], y: scene.y[item], w: scene.w[item], h: scene.h[item] });
+  }
+}
+
 /** The place next to the arrow head. */
 const AWAY = 6.5;
 const BACK = 5;
+const DIGITS = 8;
 /** More numbers than this are clutter, unless they are asked for. */
 const MOST_OPERANDS = 120;
 
-/** The operand number of an edge, next to its head. `show` undefined: only in small pictures. */
-export function operandLabels(operand: Int32Array, edge: Int32Array, curves: Curves, show: boolean | undefined): SceneLabel[] {
+/** The operand number of an edge, next to its head: on one side of the line or, if that is taken, on the other. */
+function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefined, occupied: Occupied): SceneLabel[] {
   if (show === false) return [];
+  const { curve, curveStart, tip, edge } = scene;
+  const numbered: number[] = [];
+  for (let e = 0; e < scene.edgeCount; e++) if (operand[edge[e]] >= 0 && !Number.isNaN(tip[2 * e])) numbered.push(e);
+  if (show === undefined && numbered.length > MOST_OPERANDS) return [];
   const labels: SceneLabel[] = [];
-  const { curve, curveStart, tip } = curves;
-  for (let e = 0; e < edge.length; e++) {
-    if (operand[edge[e]] < 0 || Number.isNaN(tip[2 * e])) continue;
-    if (show === undefined && labels.length === MOST_OPERANDS) return [];
+  for (const e of numbered) {
     const base = 2 * (curveStart[e + 1] - 1);
     const alongX = tip[2 * e] - curve[base];
     const alongY = tip[2 * e + 1] - curve[base + 1];
     const length = Math.hypot(alongX, alongY) || 1;
-    const x = curve[base] - (alongX * BACK - Math.abs(alongY) * AWAY) / length;
-    const y = curve[base + 1] - (alongY * BACK + Math.abs(alongX) * AWAY) / length;
-    labels.push({ edge: e, x, y, text: `${operand[edge[e]]}`, kind: "operand" });
+    const text = `${operand[edge[e]]}`;
+    for (const away of [AWAY, -AWAY]) {
+      const x = curve[base] - (alongX * BACK - Math.abs(alongY) * away) / length;
+      const y = curve[base + 1] - (alongY * BACK + Math.abs(alongX) * away) / length;
+      if (!takeAround(occupied, x, y, textWidth(text, TINY), DIGITS)) continue;
+      labels.push({ edge: e, x, y, text, kind: "operand" });
+      break;
+    }
   }
   return labels;
 }
@@ -93,25 +128,7 @@ function pointAt(curve: Float64Array, p: number, axis: 0 | 1, t: number): number
   return s * s * s * at(0) + 3 * s * s * t * at(1) + 3 * s * t * t * at(2) + t * t * t * at(3);
 }
 
-/** Occupied places, by cells of a coarse grid. */
-class Occupied {
-  private readonly cells = new Map<string, { x: number; y: number; w: number; h: number }[]>();
-
-  /** Takes the place around (x, y), unless it is occupied. */
-  claim(x: number, y: number, w: number, h: number): boolean {
-    const place = { x, y, w, h };
-    const [column, line] = [Math.floor(x / CELL), Math.floor(y / CELL)];
-    for (let i = column - 1; i <= column + 1; i++) {
-      for (let j = line - 1; j <= line + 1; j++) {
-        for (const other of this.cells.get(`${i},${j}`) ?? []) {
-          if (2 * Math.abs(other.x - x) < other.w + w && 2 * Math.abs(other.y - y) < other.h + h) return false;
-        }
-      }
-    }
-    const key = `${column},${line}`;
-    const cell = this.cells.get(key);
-    if (cell) cell.push(place);
-    else this.cells.set(key, [place]);
-    return true;
-  }
+/** Takes the place whose middle is (x, y), if it is free. */
+function takeAround(occupied: Occupied, x: number, y: number, w: number, h: number): boolean {
+  return occupied.take(x - w / 2, y - h / 2, w, h);
 }

@@ -1,5 +1,5 @@
 /** From a view to the input of the layout: every box with the size of its text. */
-import type { CompoundGraph } from "../layout/types";
+import type { CompoundGraph, PreviousPlaces } from "../layout/types";
 import { BoxKind, CATEGORIES, EdgeKind, type Visible } from "../program/types";
 import { type BoxContent, type BoxSize, isGroup, planBox } from "./boxText";
 import { Shape } from "./types";
@@ -24,7 +24,7 @@ export function shapeOf(visible: Visible, box: number): Shape {
 }
 
 /** The compound graph of a view: sizes from measured text, edges from the view. */
-export function measure(visible: Visible, previousX?: Float64Array): CompoundGraph {
+export function measure(visible: Visible, previous?: PreviousPlaces): CompoundGraph {
   const count = visible.boxCount;
   const width = new Float64Array(count);
   const height = new Float64Array(count);
@@ -50,7 +50,7 @@ export function measure(visible: Visible, previousX?: Float64Array): CompoundGra
     ...(visible.edgeKind.includes(EdgeKind.Carried)
       ? { edgeCloses: visible.edgeKind.map((kind) => (kind === EdgeKind.Carried ? 1 : 0)) }
       : {}),
-    previousX,
+    previous,
   };
 }
 

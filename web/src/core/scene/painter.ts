@@ -4,7 +4,7 @@
  */
 import { BoxKind, CATEGORIES, EdgeKind } from "../program/types";
 import { textWidth } from "../text/measure";
-import { boxTexts, SMALL, STACK_STEP, TINY } from "./boxText";
+import { boxTexts, SMALL, STACK_STEP, TINY, titlePlate } from "./boxText";
 import { HEAD_HALF } from "./curves";
 import { NO_SWATCH, SWATCH, TEXT_AT } from "./legend";
 import { boxStyle, edgeColour, frameStyle } from "./style";
@@ -72,11 +72,11 @@ export function paintTitle(
   painter: Painter,
   runs: readonly TextRun[] = boxTexts(scene, item),
 ): void {
-  if (!runs.length) return;
+  const plate = titlePlate(scene, item, runs);
+  if (!plate) return;
   painter.begin("title", item);
   const style = frameStyle(scene, theme, item);
-  const last = runs[runs.length - 1];
-  painter.rect(runs[0].x - 3, scene.y[item] + 7, last.x + last.width - runs[0].x + 6, 17, 4, style.fill, "", 0, "solid");
+  painter.rect(plate.x, plate.y, plate.w, plate.h, 4, style.fill, "", 0, "solid");
   for (const run of runs) painter.text(run, style[run.colour]);
   painter.end();
 }
@@ -93,7 +93,7 @@ export function paintEdge(scene: Scene, theme: Theme, e: number, painter: Painte
       : kind === EdgeKind.Control
         ? theme.faintEdge
         : theme.linkEdge;
-  const colour = kindColour === theme.accent ? kindColour : (edgeColour(scene, theme, e) ?? kindColour);
+  const colour = kindColour === theme.selection ? kindColour : (edgeColour(scene, theme, e) ?? kindColour);
   const dash = kind === EdgeKind.Data || kind === EdgeKind.Overlay ? "solid" : kind === EdgeKind.Control ? "dotted" : "dashed";
   painter.curve(scene.curve, from, to, colour, scene.edgeWidth[e], dash);
   paintHead(scene, e, colour, painter);
@@ -179,7 +179,7 @@ function paintSign(theme: Theme, sign: string, x: number, y: number, colour: str
 
 function paintShape(scene: Scene, theme: Theme, item: number, painter: Painter): void {
   const { fill, stroke: plain } = boxStyle(scene, theme, item);
-  const stroke = [plain, theme.accent, theme.text][scene.emphasis[item]];
+  const stroke = [plain, theme.selection, theme.text][scene.emphasis[item]];
   const x = scene.x[item];
   const y = scene.y[item];
   const w = scene.w[item];

@@ -22,7 +22,12 @@ export interface Theme {
   readonly panel: string;
   readonly text: string;
   readonly secondary: string;
+  /** Controls and counts of repeats. */
   readonly accent: string;
+  /** What a person chose or points at: ink, which is not a colour of a category or of a change. */
+  readonly selection: string;
+  /** What a search matches. It is dashed, too. */
+  readonly match: string;
   /** Hairlines of panels. */
   readonly line: string;
   readonly edge: string;
@@ -102,6 +107,8 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     text: "#1D1D22",
     secondary: "#6B6B78",
     accent: "#4C6FD9",
+    selection: "#000000",
+    match: "#E800E8",
     line: "#E4E4EA",
     edge: "#80808C",
     faintEdge: "#8A8A96",
@@ -127,6 +134,8 @@ export const THEMES: Record<"light" | "dark", Theme> = {
     text: "#E9E9EE",
     secondary: "#A3A3AF",
     accent: "#7D9BF0",
+    selection: "#FFFFFF",
+    match: "#FF00FF",
     line: "#2B2B32",
     edge: "#7A7A87",
     faintEdge: "#72727E",

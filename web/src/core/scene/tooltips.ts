@@ -16,7 +16,9 @@ const nameOf = (scene: Scene, box: number): string => idOf(scene.key[box]) || sc
 /** What a box is, whole, where its label may be shortened: title, id, type, inlined operands and attributes. */
 export function boxLines({ key, title, subtitle, notes, repeat, rows }: BoxTexts, box: number): string[] {
   const id = idOf(key[box]);
-  const lines = [title[box], id === title[box] ? "" : id, subtitle[box], ...(notes[box] ?? [])].filter(Boolean);
+  // An operation that is shown by the name of its module has its id or its op at the beginning of the subtitle.
+  const isNamed = id === title[box] || id === subtitle[box].split(" · ")[0];
+  const lines = [title[box], isNamed ? "" : id, subtitle[box], ...(notes[box] ?? [])].filter(Boolean);
   if (repeat[box] > 1) lines.push(`${repeat[box]} repeats`);
   for (const row of rows?.[box] ?? []) lines.push(row.join(": "));
   return lines;

@@ -51,6 +51,9 @@ export function textWidth(text: string, size: number, isBold = false): number {
   return (units * size) / UNITS_PER_EM;
 }
 
+/** A shorter rest of a name says nothing. */
+const SHORTEST = 40;
+
 /**
  * The text, or as much of its beginning and end as fits with "…" between. Names differ at their ends ("layer_0/…/add.12"),
  * so both ends stay, the beginning a little longer.
@@ -83,6 +86,13 @@ export function elideType(text: string, most: number, size: number): string {
     if (textWidth(shorter, size) <= most) return shorter;
   }
   return elideMiddle(text, most, size);
+}
+
+/** "op · type": the type stays whole if it fits, and the name before it is elided. */
+export function elideOperation(text: string, most: number, size: number): string {
+  const cut = text.lastIndexOf(" · ");
+  const room = cut < 0 ? 0 : most - textWidth(text.slice(cut), size);
+  return room < SHORTEST ? elideType(text, most, size) : `${elideMiddle(text.slice(0, cut), room, size)}${text.slice(cut)}`;
 }
 
 /** Splits at commas outside brackets. */

@@ -69,7 +69,7 @@ function boxLook(scene: Scene, theme: Theme, item: number): Look {
     absoluteArcSize: 1,
     arcSize: shape === Shape.Pill ? n(scene.h[item]) : frame ? 20 : 12,
     fillColor: fill || "none",
-    strokeColor: scene.emphasis[item] ? theme.accent : stroke || "none",
+    strokeColor: scene.emphasis[item] ? theme.selection : stroke || "none",
     strokeWidth: scene.emphasis[item] ? 2.4 : 1,
     fontColor: text,
     fontSize: Math.round((shape === Shape.Pill ? 10 : 11) * (scene.growth?.[scene.box[item]] ?? 1)),

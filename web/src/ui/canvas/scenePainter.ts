@@ -10,10 +10,10 @@ import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { memoized } from "../../core/base/memoized";
+import { Occupied } from "../../core/base/occupied";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
 import { blocksOf, Contents, MAP, paintBlock } from "./map";
 import { blockNameSize, frameNameSize, type Name, nameIn, NAMES_ONLY, nameSize, NAME_MARGIN, type NameSizes, nameSizes } from "./names";
-import { Plates } from "./plates";
 import { querySpatial, type SpatialData } from "./spatial";
 
 /** A scene with the indexes that painting and picking need. */
@@ -117,8 +117,8 @@ export class ScenePainter {
     if (edgeOpacity > 0) this.edges(context, theme, scale, edges, painter, emphasis, edgeOpacity);
     const near = scale >= NAMES_ONLY;
     const moved = scene !== this.drawable.scene;
-    const plates = new Plates();
-    const names = near ? [] : frames.map((item) => this.frameName(scene, item, sight, plates)).filter((name) => name !== undefined);
+    const occupied = new Occupied();
+    const names = near ? [] : frames.map((item) => this.frameName(scene, item, sight, occupied)).filter((name) => name !== undefined);
     if (scale < COARSE) specks(context, theme, scene, leaves, emphasis, 1.25 / (scale * sight.ratio));
     else {
       for (const item of leaves) {
@@ -126,7 +126,7 @@ export class ScenePainter {
         if (near) paintBox(scene, theme, item, painter, moved ? undefined : this.texts(item));
         else {
           paintBody(scene, theme, item, painter);
-          this.boxName(context, theme, scene, item, sight, plates);
+          this.boxName(context, theme, scene, item, sight, occupied);
         }
       }
     }
@@ -167,10 +167,10 @@ export class ScenePainter {
       context.globalAlpha = (opacity ? opacity(item) : 1) * (lit && !lit.has(item) ? DIMMED : 1);
       paintBlock(context, theme, scene, this.contents, item, scale);
     }
-    const plates = new Plates();
+    const occupied = new Occupied();
     const names = [
-      ...blocks.map((item) => this.blockName(scene, item, sight, plates)),
-      ...open.map((item) => this.frameName(scene, item, sight, plates)),
+      ...blocks.map((item) => this.blockName(scene, item, sight, occupied)),
+      ...open.map((item) => this.frameName(scene, item, sight, occupied)),
     ];
     for (const name of names) {
       if (!name) continue;
@@ -188,7 +188,7 @@ export class ScenePainter {
   }
 
   /** The name of a block on a map is in its middle, or to the right of a block that is too narrow for it. */
-  private blockName(scene: Scene, item: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
+  private blockName(scene: Scene, item: number, { camera: { x, y, scale } }: Sight, occupied: Occupied): FrameName | undefined {
     const width = scene.w[item] * scale,
       height = scene.h[item] * scale;
     const size = blockNameSize(height);
@@ -197,11 +197,11 @@ export class ScenePainter {
     const aside = name.width + 8 > width ? width / 2 + name.width / 2 + 4 : 0;
     const left = (scene.x[item] - x) * scale + (width - name.width) / 2 + aside,
       top = (scene.y[item] - y) * scale + (height - size * 1.3) / 2 + 1;
-    return plates.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
+    return occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
   }
 
   /** When zoomed out, a box shows only its name, unless a frame's name is there. */
-  private boxName(context: Context, theme: Theme, scene: Scene, item: number, { camera }: Sight, plates: Plates): void {
+  private boxName(context: Context, theme: Theme, scene: Scene, item: number, { camera }: Sight, occupied: Occupied): void {
     const { scale } = camera;
     this.sizes ??= nameSizes(this.drawable.scene, (each) => this.texts(each));
     const size = nameSize(this.sizes, scene.shape[item], scale);
@@ -210,13 +210,13 @@ export class ScenePainter {
     if (!name) return;
     const left = scene.x[item] + (scene.w[item] - name.width) / 2,
       middle = scene.y[item] + scene.h[item] / 2;
-    if (plates.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, name.width * scale, size * scale)) return;
+    if (occupied.meets((left - camera.x) * scale, (middle - size / 2 - camera.y) * scale, name.width * scale, size * scale)) return;
     const { text, accent } = boxStyle(scene, theme, item);
     paintName(context, name, size, left, middle + size * 0.35, text, accent);
   }
 
   /** When zoomed out, a frame shows its name at a fixed size on the screen, if it is large enough and no other name is there. */
-  private frameName(scene: Scene, item: number, { camera: { x, y, scale } }: Sight, plates: Plates): FrameName | undefined {
+  private frameName(scene: Scene, item: number, { camera: { x, y, scale } }: Sight, occupied: Occupied): FrameName | undefined {
     const width = scene.w[item] * scale,
       height = scene.h[item] * scale;
     if (width < 34 || height < 22) return undefined;
@@ -224,19 +224,19 @@ export class ScenePainter {
     const name = nameIn(this.texts(item), size, width - 8);
     if (!name) return undefined;
     const [left, top] = [(scene.x[item] - x) * scale + 4, (scene.y[item] - y) * scale + 2];
-    return plates.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
+    return occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
   }
 
-  /** Draws these edges and box borders again in the accent colour, above everything. */
+  /** Draws these edges and box borders again in the colour of the selection, above everything. */
   highlight(context: Context, theme: Theme, sight: Sight, items: Iterable<number>, edges: Iterable<number>, strong: boolean): void {
     setCamera(context, sight);
     const { scale } = sight.camera;
     const { scene } = this.drawable;
     const painter = new CanvasPainter(context, strong ? scale / 2 : scale / 1.5);
-    const accented: Theme = { ...theme, edge: theme.accent, faintEdge: theme.accent };
+    const accented: Theme = { ...theme, edge: theme.selection, faintEdge: theme.selection };
     for (const edge of edges) paintEdge(scene, accented, edge, painter);
     painter.flush();
-    context.strokeStyle = theme.accent;
+    context.strokeStyle = theme.selection;
     for (const item of items) {
       context.globalAlpha = strong ? 0.18 : 0.1;
       context.lineWidth = (strong ? 7 : 5) / Math.max(0.5, scale);
@@ -247,8 +247,8 @@ export class ScenePainter {
     }
   }
 
-  /** Rings around search hits; dots where boxes are too small for rings. */
-  marks(context: Context, sight: Sight, items: Iterable<number>, colour: string): void {
+  /** Dashed rings around what a search matches; dots where boxes are too small for rings. */
+  matches(context: Context, theme: Theme, sight: Sight, items: Iterable<number>): void {
     setCamera(context, sight);
     const { camera, width, height } = sight;
     const { scale } = camera;
@@ -257,13 +257,15 @@ export class ScenePainter {
     const x1 = camera.x + width / scale,
       y1 = camera.y + height / scale;
     const speck = 4 / scale;
-    context.strokeStyle = context.fillStyle = colour;
+    context.strokeStyle = context.fillStyle = theme.match;
     context.lineWidth = Math.max(2.2, 1.6 / scale);
+    context.setLineDash([6 / scale, 3 / scale]);
     for (const item of items) {
       if (x[item] > x1 || y[item] > y1 || x[item] + w[item] < camera.x || y[item] + h[item] < camera.y) continue;
       if (h[item] * scale < 6) context.fillRect(x[item] + w[item] / 2 - speck / 2, y[item] + h[item] / 2 - speck / 2, speck, speck);
       else outline(context, scene, item, 2.5, scale);
     }
+    context.setLineDash([]);
   }
 
   /** The texts of an item, cached because the next frame needs them again. */
@@ -287,7 +289,7 @@ export class ScenePainter {
     opacity: number,
   ): void {
     const { scene } = this.drawable;
-    const accented: Theme = { ...theme, edge: theme.accent, faintEdge: theme.accent };
+    const accented: Theme = { ...theme, edge: theme.selection, faintEdge: theme.selection };
     const coarse = scale < COARSE;
     for (const pass of emphasis ? [0, 2, 1] : [2]) {
       context.globalAlpha = opacity * (pass === 0 ? DIMMED : coarse ? farOpacity(scale, edges.length) : 1);

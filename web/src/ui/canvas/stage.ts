@@ -377,7 +377,7 @@ export class Stage {
     }
     if (shown.painter.shows(sight, MOST_PER_FRAME)) this.paintPictures(sight, shown);
     else shown.painter.paint(context, theme, sight, this.emphasis);
-    if (this.hits.length) shown.painter.marks(context, sight, this.hits, theme.name === "light" ? "#E0A100" : "#F2C94C");
+    if (this.hits.length) shown.painter.matches(context, theme, sight, this.hits);
     this.paintHighlights(sight, shown);
     if (this.moving) this.draw();
   }

@@ -52,6 +52,7 @@ export function Canvas({
       {shown && <Legend session={session} />}
       <div class="corner">
         {shown && <Minimap session={session} />}
+        {shown && <Counts session={session} />}
         <Zoom session={session} />
       </div>
       <Tooltip session={session} />
@@ -213,6 +214,16 @@ function Remarks({ session, below }: { readonly session: Session; readonly below
     <div class="remarks" style={{ top: `${10 + below}px` }}>
       {rows}
     </div>
+  );
+}
+
+/** The status line: how much is drawn. */
+function Counts({ session }: { readonly session: Session }): JSX.Element {
+  const { boxCount, edgeCount } = session.shown!.scene;
+  return (
+    <p class="counts">
+      {plural(boxCount, "box", "boxes")} · {plural(edgeCount, "edge")}
+    </p>
   );
 }
 

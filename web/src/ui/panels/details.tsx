@@ -396,7 +396,7 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
   return (
     <div class={text.length > 60 || text.includes("\n") ? "attr long" : "attr"}>
       <dt>
-        {clipped(name)}
+        <Breakable text={clipped(name)} />
         <button
           type="button"
           class="copy"
@@ -411,6 +411,20 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
         {clipped(text, 60_000)}
       </dd>
     </div>
+  );
+}
+
+/** A name that is broken between its words, not inside them: "metadata." and "op_name". */
+function Breakable({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <>
+      {text.split(/(?<=[._/:-])/).map((word, i) => (
+        <>
+          {i > 0 && <wbr />}
+          {word}
+        </>
+      ))}
+    </>
   );
 }
 

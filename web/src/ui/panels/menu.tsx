@@ -1,6 +1,7 @@
 /** The context menu: what can be done with what is under the pointer. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { Shape } from "../../core/scene/types";
 import type { MenuAt } from "../pointing";
 import type { Session } from "../session";
 import { ALL, enterGraph } from "../state/view";
@@ -10,14 +11,17 @@ import { foldings } from "./folded";
 import { type MenuEntry, MenuList } from "./menuList";
 import { clipped } from "./outline";
 
+/** Between a menu, its box and the edges of the graph. */
+const MARGIN = 6;
+
 export function ContextMenu({ session, at }: { readonly session: Session; readonly at: MenuAt }): JSX.Element {
   const menu = useRef<HTMLDivElement>(null);
   const entries = entriesFor(session, at);
   useEffect(() => {
     const element = menu.current!;
-    const { width, height } = session.stage!;
-    element.style.left = `${Math.max(4, Math.min(at.x + 2, width - element.offsetWidth - 6))}px`;
-    element.style.top = `${Math.max(4, Math.min(at.y + 2, height - element.offsetHeight - 6))}px`;
+    const { left, top } = placeOfMenu(session, at, element.offsetWidth, element.offsetHeight);
+    element.style.left = `${left}px`;
+    element.style.top = `${top}px`;
     element.querySelector("button")?.focus();
   }, [session, at]);
   return (
@@ -32,6 +36,19 @@ export function ContextMenu({ session, at }: { readonly session: Session; readon
       }}
     />
   );
+}
+
+/** Next to the box that it is about, where it covers no part of it; else, and for open groups, at the pointer. */
+function placeOfMenu({ stage, shown }: Session, { picked, x, y }: MenuAt, width: number, height: number): { left: number; top: number } {
+  const top = Math.max(MARGIN, Math.min(y + 2, stage!.height - height - MARGIN));
+  const isBox = picked?.kind === "box" && shown!.scene.shape[picked.item] !== Shape.Frame;
+  if (isBox) {
+    const box = stage!.onScreen(shown!.rect(picked.item));
+    const [before, after] = [box.x - width - MARGIN, box.x + box.w + MARGIN];
+    if (after + width + MARGIN <= stage!.width) return { left: after, top };
+    if (before >= MARGIN) return { left: before, top };
+  }
+  return { left: Math.max(MARGIN, Math.min(x + 2, stage!.width - width - MARGIN)), top };
 }
 
 function entriesFor(session: Session, { picked }: MenuAt): MenuEntry[] {

@@ -8,6 +8,7 @@ import { enterGraph } from "../state/view";
 import { VirtualRows } from "./virtual";
 
 const ROW = 26;
+const NAME_END = 12;
 
 /** `children` are above it. */
 export function Outline({ session, children }: { readonly session: Session; readonly children?: ComponentChildren }): JSX.Element {
@@ -153,11 +154,27 @@ export function clipped(text: string, most = 200): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
+/** As much of a name as fits, with its end: numbered names differ there. */
+function BothEnds({ name }: { readonly name: string }): JSX.Element {
+  const shown = clipped(name);
+  const end = Math.max(0, shown.length - NAME_END);
+  return (
+    <span class="name ends">
+      <span>{shown.slice(0, end)}</span>
+      <span>{shown.slice(end)}</span>
+    </span>
+  );
+}
+
 function Graphs({ session }: { readonly session: Session }): JSX.Element {
   const [filter, setFilter] = useState("");
   const scroller = useRef<HTMLDivElement>(null);
-  const all = session.program?.graphs ?? [];
-  const rows = useMemo(() => all.filter((graph) => graph.name.toLowerCase().includes(filter.toLowerCase())), [all, filter]);
+  const { graphs = [], entry } = session.program ?? {};
+  const rows = useMemo(() => {
+    const matching = graphs.filter((graph) => graph.name.toLowerCase().includes(filter.toLowerCase()));
+    // A compiled program has its entry after a thousand small graphs.
+    return [...matching.filter(({ name }) => name === entry), ...matching.filter(({ name }) => name !== entry)];
+  }, [graphs, entry, filter]);
   const current = rows.findIndex((graph) => graph.name === session.graphName);
   const enter = (name: string) => session.change(enterGraph({ ...session.view, graph: undefined, trail: [] }, name), { look: "first" });
   return (
@@ -204,7 +221,7 @@ function Graphs({ session }: { readonly session: Session }): JSX.Element {
               data-hint={clipped(rows[i].name)}
               onClick={() => enter(rows[i].name)}
             >
-              <span class="name">{clipped(rows[i].name)}</span>
+              <BothEnds name={rows[i].name} />
               {rows[i].callers > 1 && <span class="extra">called ×{rows[i].callers}</span>}
               <span class="count">{rows[i].nodes.toLocaleString("en-US")}</span>
             </div>

@@ -1,0 +1,120 @@
+"""What one sees: nothing covers anything else at any size, names are told apart, and menus stay off what they are about."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from browser.harness import Open, Viewer
+from browser.samples import network
+from opscope.program import Program, ProgramBuilder, TensorType
+
+SIZES = [(900, 700), (1600, 1000), (3840, 2160)]
+
+
+def areas(viewer: Viewer, selector: str) -> dict[str, dict[str, float]]:
+    """The visible elements and where they are, by what they are called."""
+    found: dict[str, dict[str, float]] = {}
+    for i, element in enumerate(viewer.page.locator(f"{selector} >> visible=true").all()):
+        box = element.bounding_box()
+        name = element.get_attribute("aria-label") or element.get_attribute("class") or element.inner_text()
+        if box and box["width"] > 0 and box["height"] > 0:
+            found[f"{name} ({i})"] = box
+    return found
+
+
+def overlapping(boxes: dict[str, dict[str, float]]) -> list[tuple[str, str]]:
+    def meet(a: dict[str, float], b: dict[str, float], axis: str, size: str) -> bool:
+        return a[axis] + 0.5 < b[axis] + b[size] and b[axis] + 0.5 < a[axis] + a[size]
+
+    pairs = combinations(boxes.items(), 2)
+    return [(one, other) for (one, a), (other, b) in pairs if meet(a, b, "x", "width") and meet(a, b, "y", "height")]
+
+
+@pytest.mark.parametrize("panels", [(), ("Table",)])
+def test_nothing_overlaps_from_a_small_window_to_a_large_screen(open_file: Open, panels: tuple[str, ...]) -> None:
+    viewer = open_file(network(layers=9), hash="#fold=0&d=9", viewport={"width": 1600, "height": 1000})
+    for panel in panels:
+        viewer.press(panel)
+    for width, height in SIZES:
+        viewer.page.set_viewport_size({"width": width, "height": height})
+        for colour in ("category", "output bytes"):
+            viewer.choose("Colour by", colour)
+            controls = areas(viewer, ".bar nav, .bar button:not(nav *), .bar select:not(nav *), .bar input")
+            parts = areas(viewer, "aside, main.stage, .sheet, [role=toolbar]")
+            over_the_graph = areas(viewer, ".legend, .corner > *, .remark, .sticky > div")
+            assert len(controls) > 10 and len(parts) >= 4 + len(panels) and len(over_the_graph) >= 3
+            for boxes in (controls, parts, over_the_graph):
+                assert overlapping(boxes) == [], (width, colour)
+                for name, box in boxes.items():
+                    inside = box["x"] >= 0 and box["y"] >= 0 and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
+                    assert inside, (width, colour, name)
+
+
+def numbered_graphs() -> Program:
+    """Many called graphs whose names differ at their ends, and an attribute with a long name."""
+    builder = ProgramBuilder("compiled", "main")
+    kind = TensorType("f32", (4,))
+    names = [f"wrapped_concatenate_computation_of_many_values.{i}" for i in range(60)]
+    for name in names:
+        body = builder.graph(name)
+        body.node("a", "parameter", outputs=[kind], role="parameter")
+        body.outputs.append(("a", 0))
+    main = builder.graph("main")
+    main.node("x", "parameter", outputs=[kind], role="parameter")
+    for i, name in enumerate(names[:3]):
+        main.node(f"call.{i}", "call", [("x", 0)], [kind], calls=[name], attrs={"metadata.op_name_of_the_source": "f"})
+    main.outputs.append(("call.2", 0))
+    return builder.build()
+
+
+@pytest.fixture
+def compiled(open_file: Open) -> Viewer:
+    return open_file(numbered_graphs())
+
+
+def test_names_of_graphs_show_the_end_that_tells_them_apart(compiled: Viewer) -> None:
+    compiled.page.get_by_role("tab", name="Graphs").click()
+    rows = compiled.page.get_by_role("listbox", name="Graphs of the program").get_by_role("option")
+    assert rows.first.inner_text().split()[0] == "main", "the entry is first, and in sight"
+    second = rows.nth(1)
+    end = second.get_by_text(".0")
+    assert end.evaluate("element => element.scrollWidth <= element.clientWidth + 1")
+    inner, outer = end.bounding_box(), second.bounding_box()
+    assert outer["x"] < inner["x"] and inner["x"] + inner["width"] <= outer["x"] + outer["width"]
+
+
+def test_names_of_attributes_break_between_words(compiled: Viewer) -> None:
+    compiled.search("id:call.0")
+    compiled.key("Enter")
+    lines: list[str] = compiled.page.locator("dt").first.evaluate(
+        """term => {
+            const lines = new Map();
+            const walker = document.createTreeWalker(term, NodeFilter.SHOW_TEXT);
+            for (let node = walker.nextNode(); node; node = walker.nextNode())
+                for (let i = 0; i < node.length; i++) {
+                    const range = document.createRange();
+                    range.setStart(node, i);
+                    range.setEnd(node, i + 1);
+                    const top = Math.round(range.getBoundingClientRect().top);
+                    lines.set(top, (lines.get(top) ?? '') + node.data[i]);
+                }
+            return [...lines.values()];
+        }"""
+    )
+    assert "".join(lines) == "metadata.op_name_of_the_source" and len(lines) > 1
+    assert all(line[-1] in "._" for line in lines[:-1]), lines
+
+
+def test_the_context_menu_is_next_to_its_box(compiled: Viewer) -> None:
+    compiled.search("id:call.1")
+    compiled.key("Enter")
+    compiled.press("Zoom to selection")
+    compiled.press("Zoom out")
+    canvas = compiled.page.locator("canvas.graph").bounding_box()
+    x, y = canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2
+    compiled.page.mouse.click(x, y, button="right")
+    menu: dict[str, Any] = compiled.page.get_by_role("menu", name="Context menu").bounding_box()
+    assert not menu["x"] < x < menu["x"] + menu["width"]
