@@ -6,6 +6,7 @@ import { breakCycles } from "./ranks/cycles";
 import { buildElements, type Elements } from "./elements";
 import { balanceLeaves } from "./order/leaves";
 import { orderElements, orderOf } from "./order/ordering";
+import { orderOfLoosePorts, untangle } from "./order/portOrder";
 import { surround } from "./order/outerAnchors";
 import { packParcels } from "./compound/packing";
 import { assignRanks } from "./ranks/ranking";
@@ -93,6 +94,7 @@ function partGraph(graph: FlatGraph, { nodes, edges }: Part, local: Int32Array):
     edgeTarget: edges.map((e) => local[graph.edgeTarget[e]]),
     sourcePort: graph.sourcePort && pick(graph.sourcePort, edges),
     targetPort: graph.targetPort && pick(graph.targetPort, edges),
+    loosePorts: graph.loosePorts && pick(graph.loosePorts, edges),
     closes: graph.closes && pick(graph.closes, edges),
     weight: graph.weight && pick(graph.weight, edges),
     pin: graph.pin && pick(graph.pin, nodes),
@@ -208,21 +210,24 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   const gaps = { betweenBoxes: nodeGap, besideSegment: nodeGap / 2, betweenSegments: nodeGap / 3 };
   if (previous) {
     const position = orderOf(elements, previous);
-    return finish(elements, position, keepX(elements, position, graph, gaps, previous));
+    return finish(position, (drawn, all) => keepX(all, position, drawn, gaps, previous));
   }
   const outside = graph.previousX ? undefined : surround(graph, reversed, rank);
+  const search = (all: Elements): Int32Array => orderElements(all, effort, { start: graph.start, previousX: graph.previousX });
   const position = outside
     ? outside.inner(orderElements(outside.elements, effort, outside))
-    : orderElements(elements, effort, { start: graph.start, previousX: graph.previousX });
+    : orderOfLoosePorts(graph, elements, search(elements), reversed, rank, search);
   if (!graph.previousX) balanceLeaves(elements, position);
   placeReversed(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
   const resumed = graph.previousX !== undefined;
-  return finish(elements, position, assignX(elements, position, graph, gaps, attachments(graph, elements), resumed));
+  return finish(position, (drawn, all) => assignX(all, position, drawn, gaps, attachments(drawn, all), resumed));
 
-  function finish(all: Elements, order: Int32Array, x: Float64Array): FlatLayout {
+  function finish(order: Int32Array, xOf: (drawn: FlatGraph, all: Elements) => Float64Array): FlatLayout {
+    const { graph: drawn, elements: all } = untangle(graph, elements, order, reversed, rank);
+    const x = xOf(drawn, all);
     const total = moveToOrigin(x, width, nodeCount);
-    const { y, height, points, pointStart } = draw(graph, all, x, reversed, rankGap);
+    const { y, height, points, pointStart } = draw(drawn, all, x, reversed, rankGap);
     report(1);
     const crossings = nodeCount <= COUNTED_BOXES && effort >= COUNTED_EFFORT ? new CrossingCounter(all).count(order) : 0;
     const across = new Float64Array(edgeSource.length);

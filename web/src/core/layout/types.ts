@@ -18,6 +18,8 @@ export interface FlatGraph {
    */
   readonly sourcePort?: Float64Array;
   readonly targetPort?: Float64Array;
+  /** 1: a number at the head says which operand this edge is, so that its target port may change places with others. */
+  readonly loosePorts?: Uint8Array;
   /** 1: this edge closes a loop, so it is the one that runs against the ranks. */
   readonly closes?: Uint8Array;
   /** How many edges of the program each represents: in a cycle, as few as possible run against the ranks. Absent: one each. */
@@ -77,6 +79,8 @@ export interface CompoundGraph {
   /** Place along the border as a fraction 0…1 (left to right); NaN: wherever it fits best. */
   readonly sourcePort: Float32Array;
   readonly targetPort: Float32Array;
+  /** 1: its target port may change places with others (see FlatGraph). */
+  readonly edgeLoose?: Uint8Array | undefined;
   /**
    * The value that an edge carries: edges with the same number leave their source together, cross a group's border through
    * one boundary port, and fan out late. -1: alone.

@@ -45,6 +45,7 @@ export function measure(visible: Visible, previous?: PreviousPlaces): CompoundGr
     edgeTarget: visible.edgeTarget,
     sourcePort: visible.sourcePort,
     targetPort: visible.targetPort,
+    edgeLoose: isNumbered(visible),
     edgeValue: visible.edgeValue,
     edgeWeight: visible.edgeCountMerged,
     ...(visible.edgeKind.includes(EdgeKind.Carried)
@@ -52,6 +53,14 @@ export function measure(visible: Visible, previous?: PreviousPlaces): CompoundGr
       : {}),
     previous,
   };
+}
+
+/** Which edges have a number at their head. */
+function isNumbered({ edgeCount, edgeOperand }: Visible): Uint8Array | undefined {
+  if (!edgeOperand) return undefined;
+  const numbered = new Uint8Array(edgeCount);
+  for (let e = 0; e < edgeCount; e++) if (edgeOperand[e] >= 0) numbered[e] = 1;
+  return numbered;
 }
 
 /** Edges that enter side by side need room for their heads. */

@@ -59,7 +59,7 @@ function weight({ content, layout }: Entry): number {
 export function contentOf(graph: FlatGraph, nodeGap: number, rankGap: number): Float64Array {
   const { nodeCount: n, edgeSource } = graph;
   const m = edgeSource.length;
-  const content = new Float64Array(4 + 3 * n + (4 + (graph.closes ? 1 : 0) + (graph.weight ? 1 : 0)) * m);
+  const content = new Float64Array(4 + 3 * n + (4 + (graph.closes ? 1 : 0) + (graph.weight ? 1 : 0) + (graph.loosePorts ? 1 : 0)) * m);
   content.set([n, m, nodeGap, rankGap]);
   let at = 4;
   const put = (from: ArrayLike<number> | undefined, length: number): void => {
@@ -75,6 +75,7 @@ export function contentOf(graph: FlatGraph, nodeGap: number, rankGap: number): F
   put(graph.targetPort, m);
   if (graph.closes) put(graph.closes, m);
   if (graph.weight) put(graph.weight, m);
+  if (graph.loosePorts) put(graph.loosePorts, m);
   return content;
 }
 

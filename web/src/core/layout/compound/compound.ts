@@ -4,6 +4,7 @@ import { isLarge } from "./previousLayouts";
 import { layoutFlat, NODE_GAP, RANK_GAP } from "../flat";
 import { outsideOrder } from "./boundaryPorts";
 import { cutEdges, depths, type EdgeParts } from "./edgeParts";
+import { MOST_BOXES } from "../order/portOrder";
 import { BOUNDARY_PORT_GAP } from "../routing/routing";
 import { stitch } from "./stitch";
 import type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOptions } from "../types";
@@ -295,6 +296,7 @@ class CompoundRun {
     const targetPort = new Float64Array(edges);
     const closes = graph.edgeCloses && new Uint8Array(edges);
     const weight = graph.edgeWeight && new Int32Array(edges);
+    const loosePorts = graph.edgeLoose && count <= MOST_BOXES ? new Uint8Array(edges) : undefined;
     for (let i = 0; i < edges; i++) {
       const p = partsOf.value[from + i];
       const e = parts.edge[p];
@@ -306,6 +308,7 @@ class CompoundRun {
       edgeTarget[i] = v < 0 ? this.localBoundaryPort[parts.toBoundaryPort[p]] : this.localIndex[v];
       if (u >= 0) sourcePort[i] = this.portOf(u, parts.fromBoundaryPort[p], graph.sourcePort[e]);
       if (v >= 0) targetPort[i] = this.portOf(v, parts.toBoundaryPort[p], graph.targetPort[e]);
+      if (loosePorts && v >= 0 && parts.toBoundaryPort[p] < 0) loosePorts[i] = graph.edgeLoose![e];
     }
     const earlier = this.layouts[container];
     const start = earlier && { x: earlier.x, across: earlier.across };
@@ -317,6 +320,7 @@ class CompoundRun {
       edgeTarget,
       sourcePort,
       targetPort,
+      loosePorts,
       closes,
       weight,
       pin,
