@@ -22,7 +22,7 @@ const program = makeProgram([
       { id: "w", role: "parameter" },
       { id: "a", inputs: ["x"], scope: "layer_0" },
       { id: "f", op: "fusion", inputs: ["a", "w"], calls: ["body"], scope: "layer_0" },
-      { id: "g", op: "fusion", inputs: ["w"], calls: ["body"] },
+      { id: "g", op: "fusion", inputs: ["w"], calls: ["body"], category: "custom" },
       { id: "y", inputs: ["f"] },
       { id: "z", inputs: ["g", "y", "y"] },
     ],
@@ -184,7 +184,7 @@ describe("the numbers of a module", () => {
   it("make an overview of the entry", () => {
     const { operations, kernels, heaviest } = overview(layersIndex);
     expect([operations, kernels, heaviest]).toEqual([4, 0, []]);
-    expect(overview(index).kernels).toBe(2);
+    expect(overview(index).kernels, "a fusion of the category custom counts once").toBe(2);
     const pair = makeProgram([
       {
         name: "main",

@@ -26,7 +26,7 @@ export function overview(index: ProgramIndex): Overview {
     if (nodeRole[n] !== Role.Op || plumbing.kind[n] !== Forwards.Nothing || small.is[n]) continue;
     operations++;
     if (calls.start[n + 1] > calls.start[n] && isFusionBody[calls.value[calls.start[n]]]) fusions++;
-    if (nodeCategory[n] === CUSTOM) customCalls++;
+    else if (nodeCategory[n] === CUSTOM) customCalls++;
     for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) {
       const dtype = types.dtype[outputs.value[i]];
       dtypes.set(dtype, (dtypes.get(dtype) ?? 0) + 1);
