@@ -47,6 +47,7 @@ OTHERS = {
     "record": "Recordings",
     "timeline": "A recording in the viewer",
     "diff": "Matching nodes across passes",
+    "truth": "Links of passes against ground truth",
     "backward_links": "Linking backward to forward",
     "memory": "Memory of compiled programs",
     "torch_memory": "Memory of PyTorch's training steps",

@@ -22,7 +22,8 @@ from opscope.readers.profiles import TIMED, timed_with
 from opscope.readers.source import Source
 from opscope.readers.timed import Timed
 from opscope.recording.comparison import Side, compare, comparison_of
-from opscope.recording.diff import EITHER, PLACES, Diff
+from opscope.recording.diff import COMPOSED, EITHER, PLACES, Diff
+from opscope.recording.history import compose
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 
@@ -138,7 +139,7 @@ def load_comparison(
     """Two sources, or passes of one, as a recording of two snapshots. `b` can be just @13, a pass of the same recording as `a`.
 
     Snapshots of one compilation share names; across two compilations, equal names may be a coincidence. The origins that the compiler
-    reported for a snapshot refer to the snapshot right before it, and to no other.
+    reported for a snapshot refer to the snapshot right before it. Over a range of passes, the links of all of them are composed.
     """
     if a.startswith("@") and not Path(a).exists():
         raise OpscopeError(f"A must name a recording, such as run.opscope{a}")
@@ -149,9 +150,20 @@ def load_comparison(
     if old.compilation is None or old.compilation != new.compilation:
         ids: str | None = EITHER if match_by_name is None else "names" if match_by_name else PLACES
         return compare(old.side, new.side, ids)
+    if match_by_name is None and new.number > old.number + 1:
+        return _composed(names, old, new, format, progress)
     ids = old.ids if match_by_name is None else "names" if match_by_name else "positions"
     origins = new.side.origins if new.number == old.number + 1 else ()
     return compare(old.side, new.side._replace(origins=origins), ids)
+
+
+def _composed(names: tuple[str, str], old: _Read, new: _Read, format: str | None, progress: Progress | None) -> Recording:
+    """Two snapshots of one compilation, by the links of all passes between them."""
+    assert old.compilation is not None
+    recording = open_recording(old.compilation[0], progress, format=format)
+    before, after = recording[old.number], recording[new.number]
+    origins = compose(recording, before, after, progress)
+    return compare(Side(names[0], before.program), Side(names[1], after.program, origins), COMPOSED)
 
 
 class _Read(NamedTuple):

@@ -57,9 +57,9 @@ def test_a_diff_has_the_columns_of_its_format(run: Path) -> None:
         "fusionsOld.rows fusionsOld.value groupEvidence groupRule "
         "groupsNew.rows groupsNew.value groupsOld.rows groupsOld.value removed ruled rules strings strings.rows"
     )
-    assert (FORMAT, wire.version) == (4, 1)
+    assert (FORMAT, wire.version) == (5, 1)
     assert sorted(wire.fields["sections"]) == columns.split()
-    assert sorted(wire.fields) == ["basis", "before", "kind", "places", "sections"]
+    assert sorted(wire.fields) == ["basis", "before", "byName", "kind", "places", "sections"]
 
 
 def test_several_processes_compare_like_one(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ const LAYERS = [
   "core/program",
   "core/memory",
   "core/search",
+  "core/listing",
   "core/view",
   "core/metrics",
   "core/layout",

@@ -36,6 +36,9 @@ _LONGEST_NODE = 160
     help="Match nodes of the same name, or ignore names. Default: what the recording says, otherwise whichever diff is smaller.",
 )
 @click.option("--all", "everything", is_flag=True, help=f"List every difference instead of the first {MOST_LINES} of each kind.")
+@click.option(
+    "--text", "as_text", is_flag=True, help="Print the lines of both programs side by side, aligned by the matches; --all does not fold."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pair of nodes.")
 @click.option("-o", "--output", metavar="FILE", help="Write a picture of both programs (SVG, PNG, PDF), or the viewer (HTML), by suffix.")
 @click.option("-f", "--force", is_flag=True, help="Overwrite FILE, whatever it contains.")
@@ -47,6 +50,7 @@ def command(
     from_format: str | None,
     match_by_name: bool | None,
     everything: bool,
+    as_text: bool,
     as_json: bool,
     output: str | None,
     force: bool,
@@ -60,6 +64,7 @@ def command(
     \b
     opscope diff before.hlo after.hlo
     opscope diff run.opscope@12 @13
+    opscope diff run.opscope@12 @13 --text
     opscope diff before.hlo after.hlo -o diff.html
     """
     options = FlagOptions(**views)
@@ -70,6 +75,13 @@ def command(
     comparison = _read(a, b, module, from_format, match_by_name)
     if target is not None:
         _write(comparison, target, options)
+        return
+    if as_text:
+        from opscope.cli.side_by_side import text_lines
+
+        with progress("comparing"):
+            lines = list(text_lines(comparison, everything))
+        say(*lines)
         return
     with progress("comparing"):
         from opscope.recording.comparison import diff_of
@@ -118,6 +130,7 @@ def diff_lines(diff: Diff, most: int | None) -> list[str]:
     sections = (
         ("fused", [str(fusion) for fusion in diff.fusions]),
         ("rewritten", [_rewritten(match) for match in rewrites]),
+        ("replaced", [_replaced(match) for match in (*diff.replaced, *diff.undecided)]),
         ("added", [f"+ {_line(diff.b, key)}" for key in diff.added]),
         ("removed", [f"− {_line(diff.a, key)}" for key in diff.removed]),
         ("changed", [_changed(match) for match in diff.changed]),
@@ -129,6 +142,10 @@ def diff_lines(diff: Diff, most: int | None) -> list[str]:
 
 def _rewritten(match: Match) -> str:
     return f"{_named(match.a)} became {_named(match.b)}" + (f": {match.rule}" if match.rule else "")
+
+
+def _replaced(match: Match) -> str:
+    return f"{_named(match.a)} → {'one of ' if match.evidence == 'undecided' else ''}{_named(match.b)} ({match.evidence})"
 
 
 def _changed(match: Match) -> str:

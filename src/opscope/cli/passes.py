@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from opscope.cli.pass_search import found_json, found_lines, found_rows, passes_touching
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
 from opscope.cli.table import BARS, table
@@ -25,9 +26,23 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 @module_option
 @from_option
 @click.option("--all", "everything", is_flag=True, help="Also list the passes that changed nothing.")
+@click.option(
+    "--touching", metavar="WHAT",
+    help="Only passes that touched WHAT: a node with all that it was or became, or a search (op:dot, scope:layer_1).",
+)  # fmt: skip
+@click.option("--find", metavar="SEARCH", help="After which passes SEARCH (op:all-reduce, any text) is found, and from which on.")
 @click.option("--sort", type=click.Choice(["order", "time"]), default="order", help="By time: every pass that has one, the slowest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
-def command(source: str, module: str | None, from_format: str | None, everything: bool, sort: str, as_json: bool) -> None:
+def command(
+    source: str,
+    module: str | None,
+    from_format: str | None,
+    everything: bool,
+    touching: str | None,
+    find: str | None,
+    sort: str,
+    as_json: bool,
+) -> None:
     """List compiler passes, one per row, and what each added, removed and changed.
 
     SOURCE is a recording (.opscope) or a directory written by a compiler: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
@@ -36,6 +51,8 @@ def command(source: str, module: str | None, from_format: str | None, everything
     \b
     opscope passes dump_dir
     opscope passes run.opscope --module jit_step --all
+    opscope passes dump_dir --find op:all-reduce
+    opscope passes dump_dir --touching scope:layer_1
     opscope passes outs --sort time
     """
     from opscope.recording.sources import open_recording
@@ -45,8 +62,14 @@ def command(source: str, module: str | None, from_format: str | None, everything
         recording = open_recording(source, report, format=from_format)
     if module is not None:
         module = recording.module_named(module)
+    if find is not None:
+        _find(recording, module, find, as_json)
+        return
     with progress("comparing passes") as report:
         rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
+        if touching is not None:
+            touched = passes_touching(recording, touching)
+            rows = [row for row in rows if row.snapshot.index in touched]
     hidden = len(rows) - sum(len(_listed(_of_module(rows, name))) for name in recording.modules)
     passes, changed = len(rows), sum(not row.unchanged for row in rows)
     if sort == "time":
@@ -60,6 +83,15 @@ def command(source: str, module: str | None, from_format: str | None, everything
             say(*([name] if name else []), *_lines(module_rows, everything), "")
     unlisted = "" if everything or not hidden else f" ({hidden:,} changed nothing; --all lists them)"
     say(*_remarks(recording, f"{passes:,} passes, {changed:,} changed{unlisted}"))
+
+
+def _find(recording: Recording, module: str | None, query: str, as_json: bool) -> None:
+    with progress("searching passes") as report:
+        rows = [row for row in found_rows(recording, query, report) if module in (None, row.snapshot.module)]
+    if as_json:
+        say_json(found_json(rows), indent=1)
+    else:
+        say(*found_lines(rows, recording))
 
 
 def _of_module(rows: list[Row], name: str) -> list[Row]:

@@ -37,7 +37,7 @@ def compare(a: Side, b: Side, ids: str | None = EITHER) -> Recording:
 
 def comparison_of(diff: Diff) -> Recording:
     """The recording of a diff between two programs."""
-    return compare(Side(diff.a.name, diff.a), Side(diff.b.name, diff.b), diff.ids)
+    return compare(Side(diff.a.name, diff.a), Side(diff.b.name, diff.b, diff.origins), diff.ids)
 
 
 def diff_of(comparison: Recording) -> Diff:

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 from opscope.gc_pause import without_collecting
 from opscope.naming import checks_keywords
 from opscope.program import Node, NodeKey, Program, TensorType
-from opscope.recording.match import Matcher, Matching
+from opscope.recording.match import Group, Matcher, Matching
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
 from opscope.recording.match.json_values import differing, parsed
 from opscope.recording.match.names import contradictions, names_are_stable
 from opscope.recording.match.places import match_arguments, match_places
 from opscope.recording.model import Origin
 
+COMPOSED = "composed"
+"""Ids need no meaning: origins say what became of every node, through all passes between two snapshots."""
 EITHER, PLACES = "either", "places"
 """What equal ids mean in two separate compilations: perhaps the same node, which is tried; or nothing, so that places in the user's
 program decide. In snapshots of one compilation they have the meanings of `Matcher`."""
@@ -80,6 +82,8 @@ class Diff:
         self.a, self.b = a, b
         self.ids: str | None = None
         """What equal ids were said to mean (see `diff_passes`)."""
+        self.origins: tuple[Origin, ...] = ()
+        """What was said about where nodes came from."""
         self._instead = ""
         self.untouched = matching.pairs.a.same
         """Graphs that are identical in both programs, with all graphs that they call."""
@@ -101,7 +105,7 @@ class Diff:
         return {"names": "name", "objects": "identity", "positions": "neighbourhood"}[self._matching.ids]
 
     def _matches(self) -> Iterator[Match]:
-        pairs, groups, derived, absorbed, _ = self._matching
+        pairs, groups, derived, absorbed, _, _ = self._matching
         copies: dict[int, list[int]] = defaultdict(list)
         for y, x in derived.items():
             copies[x].append(y)
@@ -113,11 +117,25 @@ class Diff:
                 rule = pairs.rules.get(x, "")
                 old = (x,) if y not in merged else (*reversed(merged[y]), x)
                 yield Match(tuple([self._keys_a[i] for i in old]), (self._keys_b[y],), pairs.evidence[x], self._changes(x, y), rule)
-        for group in groups:
-            keys = tuple([self._keys_a[x] for x in group.a]), tuple([self._keys_b[y] for y in group.b])
-            yield Match(*keys, group.evidence, rule=group.rule)
+        yield from map(self._match_of, groups)
         for x, ys in copies.items():
             yield Match((self._keys_a[x],), tuple([self._keys_b[y] for y in ys]), "neighbourhood", self._changes(x, ys[0]))
+        yield from self.replaced
+
+    @property
+    def replaced(self) -> tuple[Match, ...]:
+        """Nodes that are gone, with what is in their place now, as the consumers that stay show. They count as removed, and those of b
+        that are new as added."""
+        return tuple([self._match_of(group) for group in self._matching.replaced if group.evidence == "slot"])
+
+    @property
+    def undecided(self) -> tuple[Match, ...]:
+        """Nodes that are gone, each of which was replaced by one of the others."""
+        return tuple([self._match_of(group) for group in self._matching.replaced if group.evidence == "undecided"])
+
+    def _match_of(self, group: Group) -> Match:
+        old, new = tuple([self._keys_a[x] for x in group.a]), tuple([self._keys_b[y] for y in group.b])
+        return Match(old, new, group.evidence, rule=group.rule)
 
     def pairs(self) -> Iterator[tuple[NodeKey, NodeKey]]:
         """Every node of a that has exactly one counterpart in b, with that counterpart; without copies and groups."""
@@ -139,13 +157,13 @@ class Diff:
 
     @cached_property
     def removed(self) -> tuple[NodeKey, ...]:
-        pairs, _, derived, absorbed, _ = self._matching
+        pairs, _, derived, absorbed, _, _ = self._matching
         survivors = {*derived.values(), *absorbed}
         return tuple([self._keys_a[x] for x, y in enumerate(pairs.counterpart_a) if y == -1 and x not in survivors])
 
     @cached_property
     def added(self) -> tuple[NodeKey, ...]:
-        pairs, _, derived, _, _ = self._matching
+        pairs, _, derived, _, _, _ = self._matching
         return tuple([self._keys_b[y] for y, x in enumerate(pairs.counterpart_b) if x == -1 and y not in derived])
 
     @cached_property
@@ -179,25 +197,25 @@ class Diff:
     @cached_property
     def copied(self) -> int:
         """How many nodes of b are further copies of a node of a; they count neither as added nor as its counterpart."""
-        pairs, _, derived, _, _ = self._matching
+        pairs, _, derived, _, _, _ = self._matching
         return len(derived) - len({x for x in derived.values() if pairs.counterpart_a[x] < 0})
 
     @cached_property
     def merged(self) -> int:
         """How many nodes of a became part of a node of b that has another counterpart; they do not count as removed."""
-        pairs, _, derived, absorbed, _ = self._matching
+        pairs, _, derived, absorbed, _, _ = self._matching
         origins = set(derived.values())
         return sum(pairs.counterpart_a[x] == -1 and x not in origins for x in absorbed)
 
     @property
     def size(self) -> int:
-        """How many nodes were added, removed or changed."""
-        return len(self.added) + len(self.removed) + len(self.changed)
+        """How many nodes were added, removed, merged or changed."""
+        return len(self.added) + len(self.removed) + self.merged + len(self.changed)
 
     @property
     def single_differences(self) -> int:
         """Like `size`, but counts every single change of a node: wrongly matched nodes have many."""
-        return len(self.added) + len(self.removed) + sum(len(match.changes) for match in self.changed)
+        return len(self.added) + len(self.removed) + self.merged + sum(len(match.changes) for match in self.changed)
 
     @property
     def names(self) -> str:
@@ -212,6 +230,8 @@ class Diff:
     @property
     def basis(self) -> str:
         """How nodes were matched, and what the other way would have given if it was tried."""
+        if self.ids == COMPOSED:
+            return "followed through every pass between them"
         how = "matched by name" if self.names == "used" else "matched by structure, names ignored"
         return f"{how}; {self._instead}" if self._instead else how
 
@@ -235,7 +255,7 @@ class Diff:
     @cached_property
     def fusions(self) -> tuple[Fusion, ...]:
         """New nodes that call a new graph, with the old nodes that this graph contains now."""
-        pairs, _, derived, _, _ = self._matching
+        pairs, _, derived, _, _, _ = self._matching
         side = pairs.b
         fusions = []
         for y, called in enumerate(side.calls):
@@ -284,6 +304,7 @@ class Diff:
                 }
                 for match in self.matched
             ],
+            "undecided": [{"a": [list(key) for key in match.a], "b": [list(key) for key in match.b]} for match in self.undecided],
             "added": [list(key) for key in self.added],
             "removed": [list(key) for key in self.removed],
             "fusions": [{"old": [list(key) for key in fusion.old], "new": list(fusion.new)} for fusion in self.fusions],
@@ -336,7 +357,7 @@ class Diff:
         """Whether operands are each other's counterparts. A member of a recorded group, or a copy, counts as what it came from."""
         if len(edges_a) != len(edges_b):
             return False
-        pairs, _, derived, _, _ = self._matching
+        pairs, _, derived, _, _, _ = self._matching
         for edge_a, edge_b in zip(edges_a, edges_b, strict=True):
             counterpart, operand = pairs.counterpart_a[edge_a // TAGS], edge_b // TAGS
             if (
@@ -365,11 +386,13 @@ def diff_passes(a: Program, b: Program, *, origins: Iterable[Origin] = (), ids: 
     """What changed between two snapshots; `ids` is what their recording says equal ids mean."""
     with without_collecting():
         matcher = Matcher(a, b, origins)
-        if ids == EITHER:
+        if ids == COMPOSED:
+            difference = Diff(a, b, matcher.take("names"))
+        elif ids == EITHER:
             difference = _smaller(a, b, matcher)
         else:
             difference = _without_names(a, b, matcher) if ids == PLACES else Diff(a, b, matcher.match(ids))
-    difference.ids = ids
+    difference.ids, difference.origins = ids, matcher.origins
     return difference
 
 
@@ -397,7 +420,7 @@ def _smaller(a: Program, b: Program, matcher: Matcher) -> Diff:
 
 
 def _without_names(a: Program, b: Program, matcher: Matcher) -> Diff:
-    beginning = matcher.begin("positions")
+    beginning = matcher.begin("positions", one_compilation=False)
     match_arguments(beginning.pairs)
     match_places(beginning.pairs)
     return Diff(a, b, matcher.finish(beginning))

@@ -1,4 +1,4 @@
-"""The history of one node, pass by pass: where it came from, and what it became.
+"""The history of one node, pass by pass: where it came from, and what it became; and of all nodes over a range of passes.
 
 The viewer's core follows nodes (`web/src/core/program/recording/history.ts`), so that the prompt and the page agree. It runs in V8, which
 belongs to a higher layer: this file only names its module, as the tables of readers and writers do.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from opscope.plugin import Plugin
+from opscope.plugin import Plugin, Progress
 from opscope.program import NodeKey
-from opscope.recording.model import Recording, Snapshot
+from opscope.recording.model import Origin, Recording, Snapshot
 
 if TYPE_CHECKING:
     from opscope.recording.diff import Change
@@ -20,7 +20,7 @@ FOLLOWER = Plugin("history", "opscope.render.history", "history of nodes")
 
 
 class Step(NamedTuple):
-    """What one pass did to a node: "added", "removed", "changed", "fused" or "became"."""
+    """What one pass did to a node: "added", "removed", "changed", "fused", "became" or "undecided" (one of `new`)."""
 
     snapshot: Snapshot
     kind: str
@@ -39,6 +39,8 @@ class Step(NamedTuple):
             return f"{new} changed: {'; '.join(map(str, self.changes))}{rule}"
         if self.kind in ("added", "removed"):
             return f"{new or old} {self.kind}{rule}"
+        if self.kind == "undecided":
+            return f"{old} perhaps became {new}"
         return f"{old} {'fused into' if self.kind == 'fused' else 'became'} {new}{rule}"
 
 
@@ -46,6 +48,12 @@ def history(recording: Recording, key: NodeKey, snapshot: Snapshot) -> list[Step
     """The passes of the snapshot's module that changed the node, before and after the snapshot, in order."""
     steps: list[Step] = FOLLOWER.load().follow(recording, key, snapshot)
     return steps
+
+
+def compose(recording: Recording, before: Snapshot, after: Snapshot, progress: Progress | None = None) -> tuple[Origin, ...]:
+    """What became of the nodes of one snapshot in a later one of the same module, through all passes between them."""
+    links: tuple[Origin, ...] = FOLLOWER.load().compose(recording, before, after, progress)
+    return links
 
 
 def _named(keys: Sequence[NodeKey]) -> str:

@@ -196,6 +196,20 @@ class Recording(Displayed, Sequence[Snapshot]):
             raise OpscopeError(f"{self.name}: no node {id!r} after pass {snapshot.index} ({snapshot.name}); choose a pass where it exists")
         return history(self, (home.name, id), snapshot)
 
+    def with_node(self, id: str) -> list[Snapshot]:
+        """For each module that has a node of that id after any pass, the last such snapshot."""
+        last: dict[str, Snapshot] = {}
+        contents: dict[int, bool] = {}
+        for snapshot in reversed(self.snapshots):
+            if snapshot.module not in last:
+                if snapshot.content not in contents:
+                    contents[snapshot.content] = any(id in graph.position for graph in snapshot.program)
+                if contents[snapshot.content]:
+                    last[snapshot.module] = snapshot
+        if not last:
+            raise OpscopeError(f"{self.name}: no pass has a node {id!r}; `opscope passes SOURCE --find TEXT` searches all of them")
+        return list(last.values())
+
     def only(self, which: int | str) -> Recording:
         """A recording of one pass and the snapshot before it; of the first pass of a module, only that."""
         snapshot = self.snapshot(which)

@@ -1,4 +1,5 @@
-"""Follows nodes through the passes of a recording, with the core in V8 (`opscope.recording.history` loads this module by name)."""
+"""Follows one node, or all nodes, through the passes of a recording, with the core in V8 (`opscope.recording.history` loads this module by
+name)."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
+from opscope.plugin import Progress
 from opscope.program import NodeKey, Program
 from opscope.recording.diff import Change
 from opscope.recording.history import Step
-from opscope.recording.model import Recording, Snapshot
+from opscope.recording.model import Origin, Recording, Snapshot
 from opscope.render.draw import host
 from opscope.render.wire.compare_passes import compared
 
@@ -23,6 +25,16 @@ def follow(recording: Recording, key: NodeKey, snapshot: Snapshot) -> list[Step]
     question = {"lengths": [len(diff) for diff in diffs], "pass": passes.index(snapshot), "node": _Numbers(snapshot.program).number(key)}
     (answer,) = host.run(b"".join(diffs), [("history", question)])
     return [_step(passes[row["pass"] - 1], passes[row["pass"]], row["step"]) for row in json.loads(answer)]
+
+
+def compose(recording: Recording, before: Snapshot, after: Snapshot, progress: Progress | None = None) -> tuple[Origin, ...]:
+    """The links that all passes between two snapshots of a module made, as links from the first to the last."""
+    passes = [each for each in recording if each.module == after.module and before.index < each.index <= after.index]
+    diffs = [comparison.diff for comparison in compared(recording, progress, passes)]
+    question = {"lengths": [len(diff) for diff in diffs], "count": before.program.node_count}
+    (answer,) = host.run(b"".join(diffs), [("compose", question)])
+    old, new = _Numbers(before.program), _Numbers(after.program)
+    return tuple(Origin(old.keys(link["old"]), new.keys(link["new"]), link["evidence"]) for link in json.loads(answer))
 
 
 def _step(before: Snapshot, after: Snapshot, step: dict[str, Any]) -> Step:

@@ -7,12 +7,16 @@ import { compileRule, readRules } from "./highlight/rules";
 import { choose, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
 import { decodeRecording } from "./program/decode";
 import { decodeDiff } from "./program/recording/diff";
+import { listedGraphs } from "./listing/listed";
+import { Composed } from "./program/recording/compose";
 import { historyOf } from "./program/recording/history";
 import { momentOf } from "./program/recording/moment";
-import type { RecordingData } from "./program/recording/types";
+import type { PassDiff, RecordingData } from "./program/recording/types";
 import type { ProgramData, Visible } from "./program/types";
 import type { RequestOption } from "./program/options";
 import type { ViewOptions } from "./program/viewOptions";
+import { searchPasses } from "./search/passes";
+import { compileQuery } from "./search/search";
 import { type Colours, type Theme, THEMES } from "./scene";
 import { onPaper } from "./scene/theme";
 import { markPaints } from "./scene/changePaints";
@@ -84,19 +88,44 @@ const steps: Record<string, (argument: never) => string> = {
 
   /** What every pass did to a node. The bytes are the diffs of the passes of one module, of these lengths (0: it changed nothing). */
   history({ lengths, pass, node }: { lengths: readonly number[]; pass: number; node: number }): string {
-    let end = 0;
-    const ends = lengths.map((length) => {
-      end += length;
-      return end;
-    });
+    const diffs = packedDiffs(lengths);
     const rows = lengths.map((_, i) => ({ before: i - 1, module: "" }));
     const walk = historyOf(rows, pass, node);
     let next = walk.next();
-    while (!next.done) {
-      const at = next.value;
-      next = walk.next(lengths[at] ? decodeDiff(bytes.subarray(ends[at] - lengths[at], ends[at])) : undefined);
-    }
+    while (!next.done) next = walk.next(diffs(next.value));
     return JSON.stringify(next.value);
+  },
+
+  /** The links of passes in a row, from a program of that many nodes to the last. The bytes are as for `history`. */
+  compose({ lengths, count }: { lengths: readonly number[]; count: number }): string {
+    const diffs = packedDiffs(lengths);
+    const composed = new Composed(count);
+    for (const at of lengths.keys()) {
+      const diff = diffs(at);
+      if (diff) composed.follow(diff);
+    }
+    return JSON.stringify(composed.links());
+  },
+
+  /** What a query finds after each pass of a recording, and which passes touched it. */
+  searchPasses({ query: text }: { query: string }): string {
+    const { passes, program: programOf, diff } = need(recording);
+    const query = compileQuery(text);
+    if (query.problem !== undefined) throw new Error(query.problem);
+    const rows = searchPasses(passes, query, (pass) => programOf(passes[pass].content), diff);
+    if (query.doubt !== undefined && rows.every(({ count }) => count === 0)) throw new Error(query.doubt);
+    return JSON.stringify(rows);
+  },
+
+  /** Both programs of a comparison as lines, side by side: changes with some context, or everything. */
+  listing({ whole }: { whole: boolean }): string {
+    const { passes, program: programOf, diff: diffOf } = need(recording);
+    const row = passes.at(-1);
+    const diff = row && row.before >= 0 ? diffOf(passes.length - 1) : undefined;
+    if (!row || !diff) return JSON.stringify([]);
+    const before = programOf(passes[row.before].content),
+      after = programOf(row.content);
+    return JSON.stringify(listedGraphs(before, after, diff, whole));
   },
 
   svg(options: WriteOptions): string {
@@ -117,6 +146,16 @@ const steps: Record<string, (argument: never) => string> = {
     return visibleToDot(visible, THEMES[theme], { title, rankdir: request.rankdir, operands: request.spec.operands });
   },
 };
+
+/** The diffs of passes, which the bytes contain one after the other; undefined where a pass changed nothing. */
+function packedDiffs(lengths: readonly number[]): (at: number) => PassDiff | undefined {
+  let end = 0;
+  const ends = lengths.map((length) => {
+    end += length;
+    return end;
+  });
+  return (at) => (lengths[at] ? decodeDiff(bytes.subarray(ends[at] - lengths[at], ends[at])) : undefined);
+}
 
 function themeOf({ theme = "light", background }: WriteOptions): Theme {
   return onPaper(THEMES[theme], background);

@@ -303,8 +303,8 @@ class Session:
         if self.history is None:
             raise OpscopeError("this program has no passes; start from a recording or a dump directory, as in `opscope repl dump_dir@12`")
         graph, node = self.names.node(words[0])
-        rows = [(str(step.snapshot.index), step.snapshot.title, str(step)) for step in self.history(graph.name, node.id)]
-        self.say(*(table([("#", "pass", "what it did"), *rows], "rll") if rows else [f"no pass changed {node.id}"]))
+        rows = [(str(step.snapshot.index), step.snapshot.title, step.evidence, str(step)) for step in self.history(graph.name, node.id)]
+        self.say(*(table([("#", "pass", "evidence", "what it did"), *rows], "rlll") if rows else [f"no pass changed {node.id}"]))
 
     def do_extract(self, words: list[str]) -> None:
         """extract NAME [height]  write the instruction, or the computation, with `height` levels of operands (all) as an HLO module"""

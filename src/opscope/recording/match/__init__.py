@@ -1,11 +1,13 @@
 """Matches the nodes of two programs.
 
 Evidence, strongest first: origins that the compiler recorded (`rewrite`, `identity`), stable names (`name`), names of outputs (`output`),
-the kind of a node and its neighbours (`neighbourhood`), and finally similarity alone (`similarity`).
+the place in the user's program (`place`), the operand of a consumer that stays (`slot`), the kind of a node and its neighbours
+(`neighbourhood`), and finally similarity alone (`similarity`). What cannot be decided is `undecided`, with all candidates.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -15,11 +17,16 @@ from opscope.recording.match.derive import derive
 from opscope.recording.match.indexed_program import Labels, Side
 from opscope.recording.match.names import match_names, match_outputs, names_are_stable
 from opscope.recording.match.pairs import FREE, GROUPED, Pairs
+from opscope.recording.match.places import match_twins
 from opscope.recording.match.same import untouched
+from opscope.recording.match.slots import replacements
 from opscope.recording.match.structure import match_structure
 from opscope.recording.model import Origin
 
-EVIDENCE = ("rewrite", "identity", "name", "output", "neighbourhood", "similarity")
+EVIDENCE = ("rewrite", "identity", "name", "output", "place", "slot", "neighbourhood", "similarity", "undecided")
+
+REPLACED = ("slot", "undecided")
+"""The evidence of replacements: their nodes count as removed and added all the same."""
 
 
 class Group(NamedTuple):
@@ -37,6 +44,7 @@ class Beginning(NamedTuple):
     pairs: Pairs
     groups: list[Group]
     ids: str
+    one_compilation: bool
 
 
 class Matching(NamedTuple):
@@ -47,6 +55,8 @@ class Matching(NamedTuple):
     """Further nodes of b that compute the value of a node of a: copies for fusions, inlined calls."""
     absorbed: dict[int, int]
     """Nodes of a that were merged into a node of b, in addition to its counterpart."""
+    replaced: list[Group]
+    """Nodes of a without a counterpart, and what is in their place; those of b are new, or were there before."""
     ids: str
     """What equal ids mean: one of the values of `Matcher`."""
 
@@ -58,35 +68,68 @@ class Matcher:
     """
 
     def __init__(self, a: Program, b: Program, origins: Iterable[Origin] = ()) -> None:
-        self._origins = list(origins)
-        self._same = untouched(a, b, self._origins)
+        self.origins = tuple(origins)
+        self._same = untouched(a, b, self.origins)
         self._a, self._b = Side(a, self._same), Side(b, self._same)
         self._labels = Labels(self._a, self._b)
 
     def match(self, ids: str | None) -> Matching:
         return self.finish(self.begin(ids))
 
-    def begin(self, ids: str | None) -> Beginning:
-        """Match by recorded origins, and by names if they are stable; without `ids`, the programs decide whether they are."""
+    def take(self, ids: str) -> Matching:
+        """Only what the origins say, which are the links of all passes between the programs: whatever they leave out is gone, or new."""
         pairs = Pairs(self._a, self._b, self._labels)
+        number_a, number_b = _numbers(self._a), _numbers(self._b)
+        links = [
+            Group(tuple([number_a[key] for key in origin.old]), tuple([number_b[key] for key in origin.new]), origin.evidence)
+            for origin in self.origins
+        ]
+        for old, new, evidence, _ in links:
+            if len(old) == len(new) == 1:
+                pairs.pair(old[0], new[0], evidence)
+        votes = Counter((self._a.graph[x], self._b.graph[y]) for x, y in enumerate(pairs.counterpart_a) if y >= 0)
+        for (ga, gb), _ in votes.most_common():
+            pairs.pair_graphs(ga, gb)
+        copies: dict[int, int] = {}
+        merged: dict[int, int] = {}
+        for old, new, evidence, _ in links:
+            if evidence in REPLACED:
+                continue
+            for y in new:
+                if pairs.counterpart_b[y] == FREE:
+                    copies[y] = old[0]
+            for x in old:
+                if pairs.counterpart_a[x] == FREE and new[0] not in copies:
+                    merged[x] = new[0]
+        replaced = [link for link in links if link.evidence in REPLACED and pairs.counterpart_b[link.b[0]] not in link.a]
+        return Matching(pairs, [], copies, merged, replaced, ids)
+
+    def begin(self, ids: str | None, one_compilation: bool = True) -> Beginning:
+        """Match by recorded origins, and by names if they are stable; without `ids`, the programs decide whether they are. Within
+        `one_compilation` a node stays in its layer; in another one, layers may have other numbers."""
+        pairs = Pairs(self._a, self._b, self._labels, one_compilation)
         for name in self._same:
             pairs.pair_graphs(self._a.graph_number[name], self._b.graph_number[name])
-        groups = _recorded(pairs, self._origins)
+        groups = _recorded(pairs, self.origins)
         if ids is None:
             ids = "names" if names_are_stable(pairs) else "positions"
         if ids != "positions":
             match_names(pairs, "identity" if ids == "objects" else "name")
-        return Beginning(pairs, groups, ids)
+        return Beginning(pairs, groups, ids, one_compilation)
 
     def finish(self, beginning: Beginning) -> Matching:
         """Match the free nodes by outputs and structure."""
-        pairs, groups, ids = beginning
+        pairs, groups, ids, one_compilation = beginning
         match_outputs(pairs)
         match_structure(pairs)
         copies = derive(pairs)
         copied = set(copies.values())
+        if one_compilation:
+            match_twins(pairs, copied, copies)
         merged = {x: y for x, y in absorbed(pairs).items() if x not in copied}
-        return Matching(pairs, groups, copies, merged, ids)
+        instead = replacements(pairs, copies, merged, made_anew=one_compilation)
+        replaced = [Group(each.a, each.b, "slot" if each.decided else "undecided") for each in instead]
+        return Matching(pairs, groups, copies, merged, replaced, ids)
 
 
 def _recorded(pairs: Pairs, origins: Iterable[Origin]) -> list[Group]:

@@ -1,6 +1,7 @@
 """Nodes that were merged into another: a bias add into its matmul, a transpose into its dot.
 
-The node is gone, its only user is still there, and that user now has the node's operands. Then both nodes became the one that is left.
+The node is gone, its only user is still there, and that user now has the node's operands, of which it did not have one before. Then both
+nodes became the one that is left.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def absorbed(pairs: Pairs) -> dict[int, int]:
         if len(into) != 1 or (y := into.pop()) < 0:
             continue
         operands = {edge // TAGS for edge in b.operands[y]}
+        gained = operands - {pairs.counterpart_a[edge // TAGS] for edge in a.operands[pairs.counterpart_b[y]]}
         counterparts = {pairs.counterpart_a[edge // TAGS] for edge in a.operands[x]}
-        if operands & counterparts - {FREE} and all(counterpart in operands or counterpart == FREE for counterpart in counterparts):
+        if gained & counterparts and all(counterpart in operands or counterpart == FREE for counterpart in counterparts):
             merged[x] = y
     return merged

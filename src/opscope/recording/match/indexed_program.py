@@ -36,6 +36,7 @@ _STORAGE = "external."
 """Attributes that say in which file a weight of ONNX is stored, which is not part of the program."""
 _REMARKS = frozenset({"task", "category", "device", "note", "share_map"})
 """Attributes that only annotate a node: a copy in another graph may lack them."""
+_NUMBERED = re.compile(r"([A-Za-z_.]+)(\d+)")
 _MEANT = ("metadata.op_name", "metadata.op_type", "value", "parameter_number")
 
 
@@ -105,7 +106,11 @@ class Labels:
 
     def __init__(self, a: Side, b: Side) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._texts: dict[int, tuple[Details, int, int, int]] = {}
+        self._texts: dict[int, tuple[Details, int, int, int, int, int]] = {}
+        self._number("")  # 0 is nothing
+        self._layers: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
+        self._layer_parts: list[frozenset[tuple[str, str]]] = [frozenset()]
+        self._crossings: dict[tuple[int, int], bool] = {}
         self._output_names_of: dict[int, str] = {}
         self.output_names: tuple[dict[int, str], dict[int, str]] = ({}, {})
         """Per side, the names of nodes' outputs, for nodes that have them."""
@@ -114,6 +119,10 @@ class Labels:
         """Per side and graph: equal numbers mean the same nodes in the same order, apart from names."""
         self.form: tuple[list[int], list[int]] = ([], [])
         """The same by kind: equal even after a pass that only sets attributes."""
+        self.place: tuple[list[int], list[int]] = ([], [])
+        """Per side and node: the place in the user's program (op_name or scope, and source lines), 0 if it has none."""
+        self._layer: tuple[list[int], list[int]] = ([], [])
+        """Per side and node: the numbered parts of its scope, 0 if it has none."""
         self.of: dict[str, tuple[list[int], list[int]]] = {level: ([], []) for level in self.LEVELS}
         for which, side in enumerate((a, b)):
             self._label(which, side)
@@ -124,9 +133,11 @@ class Labels:
     def _label(self, which: int, side: Side) -> None:
         number = self._number
         strict, work, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
-        output_names = self.output_names[which]
+        output_names, places, layers = self.output_names[which], self.place[which], self._layer[which]
         for i, node in enumerate(side.nodes):
-            everything, done, place = self._details(node.details)
+            everything, done, meant_place, place, layer = self._details(node.details)
+            places.append(place)
+            layers.append(layer)
             if everything in self._output_names_of:
                 output_names[i] = self._output_names_of[everything]
             shapes = number(tuple([(t.dtype, t.shape) for t in node.outputs]))
@@ -135,7 +146,7 @@ class Labels:
             op.append(op_number)
             kind.append(number((op_number, shapes)))
             work.append(number((op_number, shapes, done, len(node.inputs))))
-            meant.append(number((op_number, shapes, place)))
+            meant.append(number((op_number, shapes, meant_place)))
             strict.append(number((op_number, types, everything, len(node.inputs), len(node.calls), len(node.control))))
         deep = self.of["deep"][which]
         deep += strict
@@ -154,8 +165,19 @@ class Labels:
         self.content[which].extend(content)
         self.form[which].extend(form)
 
-    def _details(self, details: Details) -> tuple[int, int, int]:
-        """The numbers of all details, of those that affect the result, and of the place. Nodes share details, so each is numbered once."""
+    def in_other_layers(self, x: int, y: int) -> bool:
+        """Whether the scopes of two nodes say that they are in different layers: layer_0 and layer_1."""
+        one, other = self._layer[0][x], self._layer[1][y]
+        if one == other or not one or not other:
+            return False
+        crosses = self._crossings.get((one, other))
+        if crosses is None:
+            crosses = self._crossings[one, other] = _cross(self._layer_parts[one], self._layer_parts[other])
+        return crosses
+
+    def _details(self, details: Details) -> tuple[int, int, int, int, int]:
+        """The numbers of all details, of those that affect the result, of the place with some of them, of the place, and of the layer.
+        Nodes share details, so each is numbered once."""
         key = getattr(details, "number", None)
         key = id(details) if key is None else ~key
         entry = self._texts.get(key)
@@ -167,8 +189,15 @@ class Labels:
             done = tuple([text for text in texts if not text[0].startswith("metadata.") and text[0] not in _REMARKS])
             meant = tuple([_text(attrs[name]) for name in _MEANT if name in attrs])
             places = scope, details.source
+            op_name = str(attrs.get("metadata.op_name", ""))
+            place = self._number(("place", op_name, *places)) if op_name or scope else 0
+            numbered = frozenset(_NUMBERED.findall(op_name.rpartition("/")[0] if op_name else "/".join(scope)))
+            layer = self._layers.get(numbered)
+            if layer is None:
+                layer = self._layers[numbered] = len(self._layer_parts)
+                self._layer_parts.append(numbered)
             numbers = self._number((tuple(texts), *places)), self._number(done), self._number((meant, *places))
-            entry = self._texts[key] = (details, *numbers)
+            entry = self._texts[key] = (details, *numbers, place, layer)
             if "output_names" in attrs:
                 self._output_names_of[numbers[0]] = str(attrs["output_names"])
         return entry[1:]
@@ -182,6 +211,12 @@ class Labels:
     def _lists_graphs(self, value: str) -> bool:
         words = _WORD.findall(value) if value[:1] in "{%" else ()
         return bool(words) and all(word in self._graph_names for word in words)
+
+
+def _cross(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:
+    """Whether two scopes have the same name with other numbers, and none in common."""
+    common = {name for name, _ in one} & {name for name, _ in other}
+    return any({number for stem, number in one if stem == name}.isdisjoint({n for stem, n in other if stem == name}) for name in common)
 
 
 def _text(value: Any) -> str:

@@ -22,8 +22,10 @@ K = TypeVar("K")
 class Pairs:
     """Nodes (by number) and graphs of side a, with their counterparts on side b."""
 
-    def __init__(self, a: Side, b: Side, labels: Labels) -> None:
+    def __init__(self, a: Side, b: Side, labels: Labels, keeps_layers: bool = False) -> None:
         self.a, self.b, self.labels = a, b, labels
+        self._keeps_layers = keeps_layers
+        """Whether a node of one layer is never a node of another, unless names or the compiler say so."""
         self.counterpart_a = [FREE] * len(a)
         self.counterpart_b = [FREE] * len(b)
         self.name_a = [FREE] * len(a)
@@ -48,13 +50,16 @@ class Pairs:
 
     def pair(self, x: int, y: int, evidence: str = "") -> int:
         """Match two nodes if both are free. Returns the number of new pairs, 0 or 1."""
-        if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE:
+        if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE or not (evidence or self._same_layer(x, y)):
             return 0
         self.counterpart_a[x], self.counterpart_b[y] = y, x
         self.name_a[x] = self.name_b[y] = x
         self.evidence[x] = evidence or self.current_evidence
         self.fresh.append(x)
         return 1
+
+    def _same_layer(self, x: int, y: int) -> bool:
+        return not (self._keeps_layers and self.labels.in_other_layers(x, y))
 
     def pair_graphs(self, ga: int, gb: int) -> bool:
         if self.graph_a[ga] != FREE or self.graph_b[gb] != FREE:
@@ -143,6 +148,8 @@ class Pairs:
         if labels["op"][0][x] != labels["op"][1][y]:
             return
         if not self.across and self.graph_a[self.a.graph[x]] != self.b.graph[y]:
+            return
+        if not self._same_layer(x, y):
             return
         scores = self._scores.setdefault(x, {})
         if y not in scores:

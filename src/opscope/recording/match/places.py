@@ -1,8 +1,9 @@
-"""Matching by place in the user's program, for two compilations of it: names are renumbered, but the user's scopes stay."""
+"""Matching by place in the user's program: names are renumbered by another compilation, or by a rewrite, but the user's scopes stay."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 from opscope.recording.match.indexed_program import Side
 from opscope.recording.match.pairs import Pairs
@@ -31,6 +32,21 @@ def match_arguments(pairs: Pairs) -> int:
     return pairs.by_class(
         list(arguments_a), list(arguments_a.values()), list(arguments_b), list(arguments_b.values()), most=1
     )  # fmt: skip
+
+
+def match_twins(pairs: Pairs, copied: Container[int], copies: Container[int]) -> None:
+    """Match operations that a pass made anew, with another type or other operands: the only ones of their kind at their place.
+
+    `copied` nodes of a, and their `copies` in b, have each other.
+    """
+    op_a, op_b = pairs.labels.of["op"]
+    xs = [x for x in pairs.free_a(range(len(pairs.a))) if x not in copied and pairs.labels.place[0][x]]
+    ys = [y for y in pairs.free_b(range(len(pairs.b))) if y not in copies and pairs.labels.place[1][y]]
+    pairs.current_evidence = "place"
+    pairs.by_class(
+        xs, [(op_a[x], pairs.labels.place[0][x]) for x in xs], ys, [(op_b[y], pairs.labels.place[1][y]) for y in ys], most=1
+    )  # fmt: skip
+    pairs.current_evidence = "neighbourhood"
 
 
 def _arguments(side: Side) -> dict[int, tuple[str, str]]:

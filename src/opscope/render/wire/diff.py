@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from opscope.program import NodeKey, Program
 from opscope.recording.change_groups import change_groups
 from opscope.recording.diff import Diff, Match
-from opscope.recording.match import EVIDENCE
+from opscope.recording.match import EVIDENCE, REPLACED
 from opscope.recording.model import Origin
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
-FORMAT = 4
+FORMAT = 5
 """Increment with every change of the columns or their meaning: recording files store these bytes, and a newer viewer must not get
 older ones."""
 _LONGEST = 240
@@ -44,9 +44,11 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
         group_rule.append(strings[match.rule])
 
     paired: set[int] = set()
-    for match in diff.compared:
+    for match in (*diff.compared, *diff.undecided):
         here = new[match.b[0]]
-        if len(match.b) == 1 and counterpart[here] < 0 and match.a and old[match.a[-1]] not in paired:
+        if match.evidence in REPLACED:
+            group(match, match.a)
+        elif len(match.b) == 1 and counterpart[here] < 0 and match.a and old[match.a[-1]] not in paired:
             counterpart[here] = old[match.a[-1]]
             paired.add(counterpart[here])
             evidence[here] = evidence_number[match.evidence]
@@ -97,7 +99,7 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
     out.integers("byModule.counts", [n for each in by_module for n in (len(each.modules), len(each.added), each.inside)])
     out.strings("strings", strings)
     places = {origin.rule: str(origin.where) for origin in origins if origin.rule and origin.where}
-    return out.finish({"kind": "diff", "before": old.count, "places": places, "basis": diff.basis})
+    return out.finish({"kind": "diff", "before": old.count, "places": places, "basis": diff.basis, "byName": diff.names == "used"})
 
 
 class _Numbers(dict[NodeKey, int]):

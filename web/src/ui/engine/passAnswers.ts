@@ -1,7 +1,9 @@
 /** What the page asks about passes: what one pass did, the history of a node, and where it is after another pass. */
-import type { ModuleChanges, PassDiff } from "../../core/program/recording/types";
+import { isReplaced } from "../../core/program/recording/history";
+import { EVIDENCE, type ModuleChanges, type PassDiff } from "../../core/program/recording/types";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
-import { compileQuery, runQuery } from "../../core/search/search";
+import { findIn, type Found, touches } from "../../core/search/passes";
+import { compileQuery } from "../../core/search/search";
 import type { Passes, PassShown } from "./passes";
 import type { HistoryRow, ModuleChangesRow, OpChanges, PassFacts } from "./passProtocol";
 import type { NodeName } from "./protocol";
@@ -67,6 +69,7 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
     fusions: fusionRows(diff, before, after),
     fusionCount: diff.fusions.new.length,
     ...rewriteRows(diff, before, after),
+    ...replacedRows(diff, before, after),
   };
 }
 
@@ -120,7 +123,6 @@ function opChanges(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): O
 function rewriteRows(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): Pick<PassFacts, "rewrites" | "rewriteCount"> {
   const { old, new: results, evidence, rule } = diff.groups;
   const reported = rule.flatMap((_, i) => (evidence[i] <= LAST_COMPILER_EVIDENCE ? [i] : []));
-  const some = (nodes: Int32Array, by: ProgramIndex) => Array.from(nodes.subarray(0, MOST_NAMED), (node) => nodeName(by, node));
   return {
     rewriteCount: reported.length,
     rewrites: reported.slice(0, MOST_LISTED).map((i) => {
@@ -129,6 +131,25 @@ function rewriteRows(diff: PassDiff, before: ProgramIndex, after: ProgramIndex):
       const counterpart = to.length === 1 ? diff.counterpart[to[0]] : -1;
       const from = Int32Array.from([...old.value.subarray(old.start[i], old.start[i + 1]), ...(counterpart >= 0 ? [counterpart] : [])]);
       return { old: some(from, before), oldCount: from.length, new: some(to, after), newCount: to.length, rule: rule[i] };
+    }),
+  };
+}
+
+function some(nodes: Int32Array, by: ProgramIndex): NodeName[] {
+  return Array.from(nodes.subarray(0, MOST_NAMED), (node) => nodeName(by, node));
+}
+
+/** What is in the place of nodes that are gone. */
+function replacedRows(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): Pick<PassFacts, "replaced" | "replacedCount"> {
+  const { old, new: results, evidence } = diff.groups;
+  const replaced = Array.from(evidence.keys()).filter((i) => isReplaced(diff, i));
+  return {
+    replacedCount: replaced.length,
+    replaced: replaced.slice(0, MOST_LISTED).map((i) => {
+      const from = old.value.subarray(old.start[i], old.start[i + 1]),
+        to = results.value.subarray(results.start[i], results.start[i + 1]);
+      const decided = EVIDENCE[evidence[i]] === "slot";
+      return { old: some(from, before), oldCount: from.length, new: some(to, after), newCount: to.length, decided };
     }),
   };
 }
@@ -145,33 +166,31 @@ function fusionRows(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): 
   });
 }
 
-/** Passes that added, changed or removed nodes that a query matches. */
-export async function touching(passes: Passes, text: string): Promise<{ passes: number[]; problem?: string }> {
+/** Passes that touched what a query matches, and the first pass after which it matches anything. */
+export async function touching(passes: Passes, text: string): Promise<{ passes: number[]; first?: number; problem?: string }> {
   const query = compileQuery(text);
   if (query.problem !== undefined) return { passes: [], problem: query.problem };
   const needsDetails = query.terms.some(({ field }) => field === "attr" || field === "source");
-  const matches = new Map<number, ReadonlySet<number>>();
-  const matchesAfter = async (pass: number): Promise<ReadonlySet<number>> => {
+  const cache = new Map<number, Found>();
+  const foundAfter = async (pass: number): Promise<Found> => {
     const { content } = passes.rows[pass];
-    const cached = matches.get(content);
+    const cached = cache.get(content);
     if (cached) return cached;
     const { program, remote } = await passes.program(pass);
     if (needsDetails) await remote?.need(0, program.nodeCount);
-    const nodes = new Set(runQuery(program, query).nodes);
-    matches.set(content, nodes);
-    return nodes;
+    const found = findIn(program, query);
+    cache.set(content, found);
+    return found;
   };
   const touched: number[] = [];
+  let first: number | undefined;
   for (const [pass, row] of passes.rows.entries()) {
+    if (first === undefined && (await foundAfter(pass)).nodes.size) first = pass;
     if (row.before < 0 || passes.rows[row.before].content === row.content) continue;
     const diff = await passes.diff(pass);
-    if (!diff?.byModule.length) continue;
-    const [before, after] = [await matchesAfter(row.before), await matchesAfter(pass)];
-    const any = (nodes: Int32Array, among: ReadonlySet<number>) => nodes.some((node) => among.has(node));
-    if (diff.byModule.some(({ added, changed, removed }) => any(added, after) || any(changed, after) || any(removed, before)))
-      touched.push(pass);
+    if (diff && touches(diff, await foundAfter(row.before), await foundAfter(pass))) touched.push(pass);
   }
-  return { passes: touched };
+  return { passes: touched, ...(first === undefined ? {} : { first }) };
 }
 
 /** A shown node by the names that it has after another pass. */

@@ -15,7 +15,7 @@ export interface PassRequest {
 export interface HistoryRow {
   readonly pass: number;
   readonly name: string;
-  readonly kind: "added" | "removed" | "changed" | "fused" | "became";
+  readonly kind: "added" | "removed" | "changed" | "fused" | "became" | "undecided";
   readonly old: readonly NodeName[];
   readonly oldCount: number;
   readonly new: readonly NodeName[];
@@ -68,6 +68,15 @@ export interface PassFacts {
     readonly rule: string;
   }[];
   readonly rewriteCount: number;
+  /** Nodes that are gone and what is in their place, as comparing found; undecided: one of these. */
+  readonly replaced: readonly {
+    readonly old: readonly NodeName[];
+    readonly oldCount: number;
+    readonly new: readonly NodeName[];
+    readonly newCount: number;
+    readonly decided: boolean;
+  }[];
+  readonly replacedCount: number;
   readonly fusions: readonly { readonly node: NodeName; readonly count: number; readonly parts: readonly NodeName[] }[];
   readonly fusionCount: number;
 }

@@ -13,8 +13,11 @@ const EVIDENCE_TEXT: Readonly<Record<Evidence, string>> = {
   identity: "the same object",
   name: "the same name",
   output: "the same output",
+  place: "the same place in the program",
+  slot: "the operand of the same consumers",
   neighbourhood: "the same neighbours",
   similarity: "similarity",
+  undecided: "undecided between these",
 };
 /** Longer lists are cut; the count says how long they are. */
 const MOST_CHANGES = 12;
@@ -166,6 +169,14 @@ function PassLists({ session, facts }: { readonly session: Session; readonly fac
           </li>
         ))}
       </ListSection>
+      <ListSection title="Replaced" count={facts.replacedCount} shown={facts.replaced.length}>
+        {facts.replaced.map((each, i) => (
+          <li key={i}>
+            {named(each.old, each.oldCount)} → {each.decided ? "" : "one of "}
+            <Results session={session} pass={facts.pass} nodes={each.new} count={each.newCount} />
+          </li>
+        ))}
+      </ListSection>
       <ListSection title="Added" count={facts.addedCount} shown={facts.added.length}>
         {facts.added.map((node) => (
           <li key={node.node}>
@@ -282,6 +293,13 @@ function HistoryText({ session, row }: { readonly session: Session; readonly row
             </>
           )}{" "}
           in {pass}
+        </>
+      );
+    case "undecided":
+      return (
+        <>
+          <div>{named(row.old, row.oldCount)}</div>
+          perhaps became <Results session={session} pass={row.pass} nodes={row.new} count={row.newCount} /> in {pass}
         </>
       );
     default:

@@ -42,6 +42,7 @@ export function decodeDiff(bytes: Uint8Array): PassDiff {
     rule: new Map(Array.from(ruled, (node, i) => [node, strings.at(rules[i])])),
     places: sections.fields.places as Record<string, string>,
     basis: sections.fields.basis as string,
+    byName: sections.fields.byName as boolean,
     byModule: decodeByModule(sections, strings),
   };
 }
@@ -85,6 +86,7 @@ export function sameDiff(count: number): PassDiff {
     rule: new Map(),
     places: {},
     basis: "",
+    byName: true,
     byModule: [],
   };
 }

@@ -11,7 +11,7 @@ const FRONTIER = 3;
 export interface Step {
   readonly old: readonly number[];
   readonly new: readonly number[];
-  readonly kind: "added" | "removed" | "changed" | "fused" | "became";
+  readonly kind: "added" | "removed" | "changed" | "fused" | "became" | "undecided";
   readonly evidence?: Evidence;
   readonly rule?: string;
   readonly place?: string;
@@ -62,7 +62,8 @@ export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
   const sources = new Set<number>();
   for (const node of nodes) {
     if (diff.counterpart[node] >= 0) sources.add(diff.counterpart[node]);
-    for (const group of groupsOfNew.get(node) ?? []) for (const old of row(diff.groups.old, group)) sources.add(old);
+    for (const group of groupsOfNew.get(node) ?? [])
+      if (isDecided(diff, group)) for (const old of row(diff.groups.old, group)) sources.add(old);
     const fusion = fusionOf.get(node);
     if (fusion !== undefined) for (const old of row(diff.fusions.old, fusion)) sources.add(old);
   }
@@ -75,21 +76,22 @@ export function resultsOf(diff: PassDiff, nodes: Iterable<number>): number[] {
   const results = new Set<number>();
   for (const node of nodes) {
     if (diff.back[node] >= 0) results.add(diff.back[node]);
-    for (const group of groupsOfOld.get(node) ?? []) for (const result of row(diff.groups.new, group)) results.add(result);
+    for (const group of groupsOfOld.get(node) ?? [])
+      if (isDecided(diff, group)) for (const result of row(diff.groups.new, group)) results.add(result);
   }
   return [...results].slice(0, MOST);
 }
 
 /** What the pass did to some nodes (by their numbers before and after), or undefined if nothing. */
 export function stepOf(diff: PassDiff, old: readonly number[], now: readonly number[]): Step | undefined {
-  if (old.length === 0) return now.length ? { old, new: now, kind: "added", changes: [] } : undefined;
-  if (now.length === 0) return { old, new: now, kind: "removed", changes: [] };
+  if (old.length === 0) return now.length ? (undecided(diff, "old", now) ?? { old, new: now, kind: "added", changes: [] }) : undefined;
+  if (now.length === 0) return undecided(diff, "new", old) ?? { old, new: now, kind: "removed", changes: [] };
   const fused = fusing(diff, old, now);
   if (fused) return fused;
   const all = old.length === 1 ? resultsOf(diff, old) : now;
   if (old.length === 1 && all.length > 1)
     return { old, new: all, kind: "became", ...evidenceFor(diff, all), changes: changesOf(diff, now) };
-  const touched = now.filter((node) => diff.changes.has(node) || diff.rule.has(node) || joins(diff, node));
+  const touched = now.filter((node) => diff.changes.has(node) || diff.rule.has(node) || joins(diff, node) || isRenamed(diff, node));
   const went = old.filter((node) => resultsOf(diff, [node]).length === 0);
   if (touched.length === 0 && went.length === 0) return undefined;
   const changes = changesOf(diff, touched);
@@ -107,11 +109,37 @@ export function stepOf(diff: PassDiff, old: readonly number[], now: readonly num
     : { old: touched.map((node) => diff.counterpart[node]), new: touched, kind: "changed", ...evidenceFor(diff, touched), changes };
 }
 
+/** Nodes without a counterpart, of which the candidates are known: those before (`old`) of nodes after, or those after of nodes before. */
+function undecided(diff: PassDiff, side: "old" | "new", nodes: readonly number[]): Step | undefined {
+  const { groupsOfOld, groupsOfNew } = diffIndexOf(diff);
+  const groups = side === "old" ? groupsOfNew : groupsOfOld;
+  const candidates = [...new Set(nodes.flatMap((node) => (groups.get(node) ?? []).flatMap((group) => [...row(diff.groups[side], group)])))];
+  if (candidates.length === 0) return undefined;
+  const [old, now] = side === "old" ? [candidates, nodes] : [nodes, candidates];
+  return { old, new: now, kind: "undecided", evidence: "undecided", changes: [] };
+}
+
+/** Does a group say what became of its nodes, and not only name candidates? */
+export const isDecided = ({ groups }: PassDiff, group: number): boolean => EVIDENCE[groups.evidence[group]] !== "undecided";
+
+/** Does a group say what is in the place of nodes that are gone? */
+export const isReplaced = ({ groups }: PassDiff, group: number): boolean =>
+  EVIDENCE[groups.evidence[group]] === "slot" || EVIDENCE[groups.evidence[group]] === "undecided";
+
+/** Was a node recognized although its name is another? The link is a step of its history, because it can be wrong. */
+function isRenamed(diff: PassDiff, node: number): boolean {
+  return diff.byName && diff.counterpart[node] >= 0 && diff.evidence[node] > EVIDENCE.indexOf("name");
+}
+
 /** Did several nodes become this one? A copy of one old node does not count: it is that node again. */
 function joins(diff: PassDiff, node: number): boolean {
   const { groups, counterpart } = diff;
   return (diffIndexOf(diff).groupsOfNew.get(node) ?? []).some(
-    (g) => groups.old.start[g + 1] - groups.old.start[g] >= 2 || EVIDENCE[groups.evidence[g]] === "rewrite" || counterpart[node] >= 0,
+    (g) =>
+      groups.old.start[g + 1] - groups.old.start[g] >= 2 ||
+      EVIDENCE[groups.evidence[g]] === "rewrite" ||
+      EVIDENCE[groups.evidence[g]] === "slot" ||
+      counterpart[node] >= 0,
   );
 }
 

@@ -9,6 +9,7 @@ import { Forwards, joinedOps } from "../ops";
 import { NO_OPERAND } from "../parameters";
 import { isArgument } from "../roles";
 import type { Csr, Csr2, Grouping, Looks, ProgramData, StringTable } from "../types";
+import { isReplaced } from "./history";
 import type { PassDiff } from "./types";
 
 export interface Overlay {
@@ -413,7 +414,8 @@ function ghostsOf(diff: PassDiff): Int32Array {
   const { old, new: results } = diff.groups;
   for (let g = 0; g + 1 < old.start.length; g++) {
     const result = results.start[g] < results.start[g + 1] ? results.value[results.start[g]] : -1;
-    // Beside a pair, a group is what became part of it, which is gone.
+    // Beside a pair, a group is what became part of it, which is gone; so is what was replaced.
+    if (isReplaced(diff, g)) continue;
     if (old.start[g + 1] - old.start[g] === 1 && result >= 0 && diff.counterpart[result] < 0) copied.add(old.value[old.start[g]]);
   }
   return Int32Array.from(diff.back, (counterpart, node) => (counterpart < 0 && !copied.has(node) ? 1 : 0));

@@ -26,7 +26,7 @@ export interface PassRow {
 }
 
 /** As `opscope.recording.match` names and ranks it. */
-export const EVIDENCE = ["rewrite", "identity", "name", "output", "neighbourhood", "similarity"] as const;
+export const EVIDENCE = ["rewrite", "identity", "name", "output", "place", "slot", "neighbourhood", "similarity", "undecided"] as const;
 export type Evidence = (typeof EVIDENCE)[number];
 
 export interface Change {
@@ -45,7 +45,10 @@ export interface PassDiff {
   readonly evidence: Uint8Array;
   readonly added: Int32Array;
   readonly removed: Int32Array;
-  /** Nodes that became others without being one pair: n before, m after. */
+  /**
+   * Nodes that became others without being one pair: n before, m after. With the evidence "slot" they count as removed and added; with
+   * "undecided" each became one of the others.
+   */
   readonly groups: { readonly old: Csr; readonly new: Csr; readonly evidence: Uint8Array; readonly rule: readonly string[] };
   /** New nodes that replace several old ones, and the graphs that each calls, as a first node and the one after the last. */
   readonly fusions: { readonly old: Csr; readonly new: Int32Array; readonly bodies: Csr };
@@ -57,6 +60,8 @@ export interface PassDiff {
   readonly places: Readonly<Record<string, string>>;
   /** How nodes were matched, in words. */
   readonly basis: string;
+  /** Names were evidence, so a node that was matched in another way has lost its name. */
+  readonly byName: boolean;
   /** All of added, removed and changed by module; equal changes of repeated modules are one entry. */
   readonly byModule: readonly ModuleChanges[];
 }

@@ -1,0 +1,69 @@
+"""`opscope passes --find` and `--touching`: where something is to be found, and which passes touched it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from opscope.cli.table import table
+from opscope.errors import OpscopeError
+
+if TYPE_CHECKING:
+    from opscope.plugin import Progress
+    from opscope.recording.model import Recording, Snapshot
+    from opscope.render.search_passes import PassMatches
+
+_QUERY = re.compile(r"-?[A-Za-z][\w.-]*:.|/")
+"""A search: op:dot, scope:layer_1, /a regular expression/. Anything else is the name of a node."""
+
+
+def passes_touching(recording: Recording, what: str, progress: Progress | None = None) -> set[int]:
+    """The passes that touched what a search finds; of a node, those that touched anything that it was before or became."""
+    from opscope.render.search_passes import search_passes
+
+    if _QUERY.match(what):
+        return {row.snapshot.index for row in search_passes(recording, what, progress) if row.touched}
+    snapshots = recording.with_node(what)
+    touched = {step.snapshot.index for snapshot in snapshots for step in recording.history(what, snapshot.index)}
+    if any(graph[what].is_argument for graph in snapshots[0].program if what in graph):
+        touched |= {row.snapshot.index for row in search_passes(recording, f'id:"={what}"', progress) if row.touched}
+    return touched
+
+
+def found_rows(recording: Recording, query: str, progress: Progress | None = None) -> list[PassMatches]:
+    """The passes after which more or fewer nodes match than before, and the first of each module with any."""
+    from opscope.render.search_passes import search_passes
+
+    rows = search_passes(recording, query, progress)
+    counts = {row.snapshot.index: row.nodes for row in rows}
+    changed = [row for row in rows if row.nodes != counts.get(_index(recording.before(row.snapshot)), 0)]
+    if not changed:
+        raise OpscopeError(f"{recording.name}: nothing matches {query!r} in any of the {len(recording)} passes")
+    return changed
+
+
+def found_lines(rows: Sequence[PassMatches], recording: Recording) -> list[str]:
+    head = ("#", "module", "pass", "nodes", "new")
+    several = len(recording.modules) > 1
+    cells = [head, *(_cells(row) for row in rows)]
+    columns = [0, 1, 2, 3, 4] if several else [0, 2, 3, 4]
+    first = next(row for row in rows if row.nodes)
+    summary = f"first after pass {first.snapshot.index} ({first.snapshot.title}): {_some(first)}"
+    return [*table([[row[i] for i in columns] for row in cells], "rllrl" if several else "rlrl"), "", summary]
+
+
+def found_json(rows: Sequence[PassMatches]) -> list[dict[str, Any]]:
+    return [{"index": row.snapshot.index, "pass": row.snapshot.name, "nodes": row.nodes, "first": list(row.ids)} for row in rows]
+
+
+def _cells(row: PassMatches) -> tuple[str, ...]:
+    return str(row.snapshot.index), row.snapshot.module, row.snapshot.title, f"{row.nodes:,}", _some(row)
+
+
+def _some(row: PassMatches) -> str:
+    return ", ".join(row.ids) + (", …" if len(row.ids) == 8 else "")
+
+
+def _index(snapshot: Snapshot | None) -> int:
+    return -1 if snapshot is None else snapshot.index

@@ -1,0 +1,198 @@
+"""Nodes that took the place of others: a consumer that stays had the operand A and has the operand B, so B replaced A.
+
+This ties nodes that have nothing else in common: a fusion and the library call that computes it now, five all-reduces and the one that
+combines them, two dots and the slices of a larger one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from opscope.recording.match.indexed_program import TAGS, Side
+from opscope.recording.match.pairs import FREE, Pairs
+
+_PARTS = frozenset(
+    ("get-tuple-element", "tuple", "slice", "bitcast", "reshape", "transpose", "copy", "convert", "view", "permute", "getitem")
+)
+"""Operations that only pass on a value, or a part of it: what was replaced is the node that they take it from."""
+_GUESSED = "similarity"
+"""A consumer that was matched by similarity alone is not a witness."""
+
+
+class Replacement(NamedTuple):
+    """Nodes of a that are gone, and the nodes of b in their place; if it is not decided which of them, all candidates."""
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    decided: bool = True
+
+
+def replacements(pairs: Pairs, copies: dict[int, int], merged: Container[int], made_anew: bool) -> list[Replacement]:
+    """What replaced the nodes of a that have no counterpart. If passes may have `made_anew` an operation, the same one in the same place
+    becomes one of the `pairs`. `copies` and `merged` are what other evidence says about nodes."""
+    return _Slots(pairs, copies, merged, made_anew).replacements()
+
+
+class _Slots:
+    def __init__(self, pairs: Pairs, copies: dict[int, int], merged: Container[int], made_anew: bool) -> None:
+        self._pairs, self._copies, self._made_anew = pairs, copies, made_anew
+        copied = set(copies.values())
+        self._gone = {x for x, y in enumerate(pairs.counterpart_a) if y == FREE and x not in copied and x not in merged}
+        self._new = {y for y, x in enumerate(pairs.counterpart_b) if x == FREE and y not in copies}
+        self._component: dict[int, int] = {}
+        """Union-find over nodes: those of a by number, those of b as ~number."""
+
+    def replacements(self) -> list[Replacement]:
+        if not self._gone:
+            return []
+        instead: dict[int, set[int]] = defaultdict(set)
+        undecided: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
+        witnesses = list(self._witnesses())
+        for before, after in witnesses:
+            olds, news = self._left_over(before, after)
+            if len(olds) == len(news) and (len(olds) == 1 or [at for at, _ in olds] == [at for at, _ in news]):
+                for (_, x), (_, y) in zip(olds, news, strict=True):
+                    if x in self._gone and y not in instead[x] and not self._is_bypassed(x, y):
+                        instead[x].add(y)
+                        witness = self._pair_ends(x, y) or ((x, y) if self._is_same_work(x, y) else None)
+                        if witness:
+                            witnesses.append((_operands(self._pairs.a, witness[0]), _operands(self._pairs.b, witness[1])))
+            else:
+                candidates = tuple(x for _, x in olds if x in self._gone), tuple(y for _, y in news if y in self._new)
+                if all(candidates):
+                    undecided[candidates] = None
+        return [*self._groups(instead), *(Replacement(xs, ys, False) for xs, ys in undecided if not any(x in instead for x in xs))]
+
+    def _witnesses(self) -> Iterator[tuple[list[int], list[int]]]:
+        """The operands of every consumer that stays and had one that is gone, before and after; a graph consumes its outputs."""
+        a, b, pairs = self._pairs.a, self._pairs.b, self._pairs
+        consumers = dict.fromkeys(edge // TAGS for x in sorted(self._gone) for edge in a.users[x])
+        for x in consumers:
+            y = pairs.counterpart_a[x]
+            if y >= 0 and pairs.evidence[x] != _GUESSED:
+                yield _operands(a, x), _operands(b, y)
+        for ga, gb in enumerate(pairs.graph_a):
+            if gb != FREE and a.graphs[ga].name not in a.same:
+                yield _outputs(a, ga), _outputs(b, gb)
+
+    def _left_over(self, before: Sequence[int], after: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Operands that are not each other's counterparts, with their positions."""
+        kept = Counter(after)
+        olds = []
+        for at, x in enumerate(before):
+            y = self._pairs.counterpart_a[x]
+            if y >= 0 and kept[y]:
+                kept[y] -= 1
+            else:
+                olds.append((at, x))
+        stayed = Counter(after) - kept
+        news = []
+        for at, y in enumerate(after):
+            if stayed[y]:
+                stayed[y] -= 1
+            else:
+                news.append((at, y))
+        return olds, news
+
+    def _is_bypassed(self, x: int, y: int) -> bool:
+        """Whether consumers now take what the node itself took: it was left out, and nothing replaced it."""
+        origin = self._pairs.counterpart_b[y] if y not in self._copies else self._copies[y]
+        return origin >= 0 and any(edge // TAGS == origin for edge in self._pairs.a.operands[x])
+
+    def _pair_ends(self, x: int, y: int) -> tuple[int, int] | None:
+        """Pair the operations behind two values if they are the same: a pass made it anew, with another type or between reshapes. One
+        that computes more than this value is another operation."""
+        if y not in self._new or not self._made_anew:
+            return None
+        old, chain = self._chain(self._pairs.a, x, self._gone)[-1], self._chain(self._pairs.b, y, self._new)
+        new = chain[-1]
+        op_a, op_b = self._pairs.labels.of["op"]
+        is_shared = any(len(self._pairs.b.users[i]) > 1 for i in chain[1:])
+        same_form = op_a[old] == op_b[new] and len(self._pairs.a.operands[old]) == len(self._pairs.b.operands[new])
+        if is_shared or not same_form or not self._pairs.pair(old, new, "slot"):
+            return None
+        self._gone.remove(old)
+        self._new.remove(new)
+        return old, new
+
+    def _is_same_work(self, x: int, y: int) -> bool:
+        """Whether a replacement consumes what the node consumed, so that it is a witness itself."""
+        work_a, work_b = self._pairs.labels.of["work"]
+        return work_a[x] == work_b[y]
+
+    def _groups(self, instead: dict[int, set[int]]) -> Iterator[Replacement]:
+        """One replacement for all nodes that are tied together. A node that was there before does not tie: many can end in it."""
+        ended: dict[int, list[int]] = defaultdict(list)
+        for x in instead:
+            for y in sorted(instead[x]) if x in self._gone else ():
+                if y not in self._new:
+                    ended[y].append(x)
+                    continue
+                chain = [*self._chain(self._pairs.a, x, self._gone), *(~i for i in self._chain(self._pairs.b, y, self._new))]
+                for other in chain[1:]:
+                    self._join(chain[0], other)
+        self._add_inner_new()
+        self._add_inner_gone()
+        members: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for i in self._component:
+            members[self._root(i)][i < 0].append(i if i >= 0 else ~i)
+        yield from (Replacement(tuple(sorted(xs)), tuple(sorted(ys))) for xs, ys in members.values())
+        yield from (Replacement(tuple(sorted(xs)), (y,)) for y, xs in ended.items())
+
+    def _chain(self, side: Side, i: int, among: Container[int]) -> list[int]:
+        """The node, and what it only passes on, as far as that belongs to the replacement too."""
+        chain = [i]
+        while side.nodes[i].op in _PARTS and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain:
+            chain.append(i)
+        return chain
+
+    def _add_inner_new(self) -> None:
+        """Add new nodes that only new nodes of one replacement use; parts of a value, only if that holds for the whole value."""
+        b = self._pairs.b
+        for y in sorted(self._new, reverse=True):
+            whole = self._chain(b, y, self._new)[-1]
+            users = [~(edge // TAGS) for i in {y, whole} for edge in b.users[i]]
+            self._add_if_inside(~y, (user for user in users if ~user != y))
+
+    def _add_inner_gone(self) -> None:
+        """Add nodes that are gone if only one replacement used them, and if it uses what they used. Otherwise they were dead."""
+        a, b = self._pairs.a, self._pairs.b
+        leaves: dict[int, set[int]] = defaultdict(set)
+        for i in list(self._component):
+            if i < 0:
+                leaves[self._root(i)].update(self._pairs.counterpart_b[edge // TAGS] for edge in b.operands[~i])
+        for x in sorted(self._gone, reverse=True):
+            operands = _operands(a, x)
+            users = [edge // TAGS for edge in a.users[x]]
+            if not operands or not users or users[0] not in self._component:
+                continue
+            taken = leaves[self._root(users[0])]
+            if all(operand in taken or operand in self._gone for operand in operands):
+                self._add_if_inside(x, users)
+
+    def _add_if_inside(self, i: int, users: Iterable[int]) -> None:
+        roots = {self._root(user) if user in self._component else None for user in users}
+        if i not in self._component and len(roots) == 1 and (root := roots.pop()) is not None:
+            self._join(root, i)
+
+    def _root(self, i: int) -> int:
+        while (parent := self._component[i]) != i:
+            self._component[i] = self._component[parent]
+            i = parent
+        return i
+
+    def _join(self, i: int, j: int) -> None:
+        for each in (i, j):
+            self._component.setdefault(each, each)
+        self._component[self._root(j)] = self._root(i)
+
+
+def _operands(side: Side, i: int) -> list[int]:
+    return [edge // TAGS for edge in side.operands[i]]
+
+
+def _outputs(side: Side, g: int) -> list[int]:
+    graph, first = side.graphs[g], side.first[g]
+    return [first + graph.position[id] for id, _ in graph.outputs]

@@ -1,0 +1,154 @@
+"""What replaced a node that is gone: the operand that consumers have instead of it."""
+
+from __future__ import annotations
+
+import pytest
+from hlo_texts import parse
+
+from opscope.recording.diff import Diff, diff_passes
+
+HEAD = "HloModule m\n\nENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {\n  %x = f32[8]{0} parameter(0)\n  %y = f32[8]{0} parameter(1)\n"
+
+
+def compared(before: str, after: str) -> Diff:
+    """Two snapshots of one compilation; each line is an instruction."""
+    texts = [HEAD + "".join(f"  {line.strip()}\n" for line in body.strip().splitlines()) + "}\n" for body in (before, after)]
+    return diff_passes(parse(texts[0]), parse(texts[1]), ids="names")
+
+
+def replaced(difference: Diff) -> list[tuple[list[str], list[str]]]:
+    assert {match.evidence for match in difference.replaced} <= {"slot"}
+    return [([id for _, id in match.a], [id for _, id in match.b]) for match in difference.replaced]
+
+
+LIBRARY_CALL = (
+    """%dot.1 = f32[8]{0} dot(%x, %y), lhs_contracting_dims={0}
+       ROOT %add.2 = f32[8]{0} add(%dot.1, %x)""",
+    """%custom-call.3 = (f32[8]{0}, s8[64]{0}) custom-call(%x, %y), custom_call_target="__cublas$gemm"
+       %get-tuple-element.4 = f32[8]{0} get-tuple-element(%custom-call.3), index=0
+       ROOT %add.2 = f32[8]{0} add(%get-tuple-element.4, %x)""",
+)
+
+
+def test_a_call_of_a_library_replaced_the_dot_whose_operand_place_it_has() -> None:
+    difference = compared(*LIBRARY_CALL)
+    assert replaced(difference) == [(["dot.1"], ["custom-call.3", "get-tuple-element.4"])]
+
+
+def test_replaced_nodes_count_as_removed_and_added() -> None:
+    difference = compared(*LIBRARY_CALL)
+    assert [id for _, id in difference.removed] == ["dot.1"]
+    assert [id for _, id in difference.added] == ["custom-call.3", "get-tuple-element.4"]
+    counts = len(difference.all_added) + difference.copied - len(difference.all_removed) - difference.merged
+    assert difference.a.node_count + counts == difference.b.node_count
+
+
+def test_several_nodes_that_were_combined_are_one_replacement() -> None:
+    difference = compared(
+        """%all-reduce.1 = f32[8]{0} all-reduce(%x)
+           %all-reduce.2 = f32[8]{0} all-reduce(%y)
+           ROOT %add.3 = f32[8]{0} add(%all-reduce.1, %all-reduce.2)""",
+        """%all-reduce.8 = (f32[8]{0}, f32[8]{0}) all-reduce(%x, %y)
+           %get-tuple-element.1 = f32[8]{0} get-tuple-element(%all-reduce.8), index=0
+           %get-tuple-element.2 = f32[8]{0} get-tuple-element(%all-reduce.8), index=1
+           ROOT %add.3 = f32[8]{0} add(%get-tuple-element.1, %get-tuple-element.2)""",
+    )
+    assert replaced(difference) == [(["all-reduce.1", "all-reduce.2"], ["all-reduce.8", "get-tuple-element.1", "get-tuple-element.2"])]
+
+
+def test_two_dots_that_were_merged_are_one_replacement() -> None:
+    difference = compared(
+        """%dot.1 = f32[8]{0} dot(%x, %x), lhs_contracting_dims={0}
+           %dot.2 = f32[8]{0} dot(%x, %y), lhs_contracting_dims={0}
+           ROOT %add.3 = f32[8]{0} add(%dot.1, %dot.2)""",
+        """%concatenate.4 = f32[16]{0} concatenate(%x, %y), dimensions={0}
+           %dot.9 = f32[16]{0} dot(%x, %concatenate.4), lhs_contracting_dims={0}
+           %slice.5 = f32[8]{0} slice(%dot.9), slice={[0:8]}
+           %slice.6 = f32[8]{0} slice(%dot.9), slice={[8:16]}
+           ROOT %add.3 = f32[8]{0} add(%slice.5, %slice.6)""",
+    )
+    assert replaced(difference) == [(["dot.1", "dot.2"], ["concatenate.4", "dot.9", "slice.5", "slice.6"])]
+
+
+def test_an_operation_between_new_reshapes_is_the_same_operation() -> None:
+    difference = compared(
+        "%exp.1 = f32[8]{0} exponential(%x)\nROOT %add.2 = f32[8]{0} add(%exp.1, %y)",
+        """%bitcast.3 = f32[2,4]{1,0} bitcast(%x)
+           %exp.4 = f32[2,4]{1,0} exponential(%bitcast.3)
+           %bitcast.5 = f32[8]{0} bitcast(%exp.4)
+           ROOT %add.2 = f32[8]{0} add(%bitcast.5, %y)""",
+    )
+    assert (("main", "exp.1"), ("main", "exp.4")) in list(difference.pairs())
+    assert {id for _, id in difference.added} == {"bitcast.3", "bitcast.5"} and difference.removed == ()
+
+
+def test_an_equal_node_that_was_there_before_takes_the_place() -> None:
+    difference = compared(
+        """%exp.1 = f32[8]{0} exponential(%x)
+           %exp.2 = f32[8]{0} exponential(%x)
+           ROOT %add.3 = f32[8]{0} add(%exp.1, %exp.2)""",
+        """%exp.1 = f32[8]{0} exponential(%x)
+           ROOT %add.3 = f32[8]{0} add(%exp.1, %exp.1)""",
+    )
+    assert replaced(difference) == [(["exp.2"], ["exp.1"])]
+
+
+def test_inner_nodes_of_a_pattern_belong_to_its_replacement_and_dead_ones_do_not() -> None:
+    difference = compared(
+        """%neg.1 = f32[8]{0} negate(%x)
+           %exp.2 = f32[8]{0} exponential(%neg.1)
+           %zero.3 = f32[8]{0} multiply(%y, %y)
+           %add.4 = f32[8]{0} add(%exp.2, %zero.3)
+           ROOT %mul.5 = f32[8]{0} multiply(%add.4, %x)""",
+        """%logistic.9 = f32[8]{0} logistic(%x)
+           ROOT %mul.5 = f32[8]{0} multiply(%logistic.9, %x)""",
+    )
+    assert replaced(difference) == [(["neg.1", "exp.2", "add.4"], ["logistic.9"])]
+    assert ("main", "zero.3") in difference.removed
+
+
+def test_a_node_that_was_only_left_out_was_not_replaced() -> None:
+    difference = compared(
+        "%copy.1 = f32[8]{0} copy(%x)\nROOT %add.2 = f32[8]{0} add(%copy.1, %y)",
+        "ROOT %add.2 = f32[8]{0} add(%x, %y)",
+    )
+    assert difference.replaced == ()
+
+
+def test_operands_in_another_order_are_undecided() -> None:
+    difference = compared(
+        """%sin.1 = f32[8]{0} sine(%x)
+           %cos.2 = f32[8]{0} cosine(%x)
+           ROOT %t.3 = f32[8]{0} custom-call(%sin.1, %cos.2, %x), custom_call_target="f" """,
+        """%tan.4 = f32[8]{0} tan(%x)
+           %log.5 = f32[8]{0} log(%x)
+           ROOT %t.3 = f32[8]{0} custom-call(%x, %tan.4, %log.5), custom_call_target="f" """,
+    )
+    assert difference.replaced == ()
+    (match,) = difference.undecided
+    assert [id for _, id in match.a] == ["sin.1", "cos.2"] and [id for _, id in match.b] == ["tan.4", "log.5"]
+    assert match not in difference.matched, "candidates are not a fact"
+
+
+def test_a_node_that_was_made_anew_at_its_place_is_itself() -> None:
+    """Moving a reshape gives the operation another shape and another name."""
+    name = 'metadata={op_name="jit(step)/layer_0/neg"}'
+    difference = compared(
+        f"""%reshape.1 = f32[2,4]{{1,0}} reshape(%x)
+            %neg.10 = f32[2,4]{{1,0}} negate(%reshape.1), {name}
+            %reshape.3 = f32[8]{{0}} reshape(%neg.10)
+            ROOT %add.4 = f32[8]{{0}} add(%reshape.3, %y)""",
+        f"""%neg.0 = f32[8]{{0}} negate(%x), {name}
+            ROOT %add.4 = f32[8]{{0}} add(%neg.0, %y)""",
+    )
+    (match,) = [match for match in difference.matched if match.b == (("main", "neg.0"),)]
+    assert ("main", "neg.10") in match.a and match.evidence == "place"
+
+
+@pytest.mark.parametrize("layer, expected", [("layer_1", True), ("layer_0", False)])
+def test_a_node_does_not_match_one_of_another_layer(layer: str, expected: bool) -> None:
+    difference = compared(
+        'ROOT %bitcast.81 = f32[2,4]{1,0} bitcast(%x), metadata={op_name="jit(step)/layer_1/attention/reshape"}',
+        f'ROOT %bitcast.174 = f32[2,4]{{1,0}} bitcast(%x), metadata={{op_name="jit(step)/{layer}/attention/reshape"}}',
+    )
+    assert ((("main", "bitcast.81"), ("main", "bitcast.174")) in list(difference.pairs())) == expected

@@ -1,0 +1,77 @@
+/** The links of several passes in a row as the links from the first program to the last. */
+import type { Csr } from "../types";
+import { isDecided } from "./history";
+import { EVIDENCE, type Evidence, type PassDiff } from "./types";
+
+/** Nodes of the first program that became nodes of the last, and the weakest evidence on the way. */
+export interface Link {
+  readonly old: readonly number[];
+  readonly new: readonly number[];
+  readonly evidence: Evidence;
+}
+
+/** More sources than this are no longer a link. */
+const MOST = 64;
+
+export class Composed {
+  /** For each node of the current program, its counterpart in the first, or -1, and the weakest evidence. */
+  private pair: Int32Array;
+  private weakest: Uint8Array;
+  /** What else a node came from: {node of the first program: weakest evidence}. */
+  private also = new Map<number, Map<number, number>>();
+
+  constructor(count: number) {
+    this.pair = Int32Array.from({ length: count }, (_, node) => node);
+    this.weakest = new Uint8Array(count);
+  }
+
+  follow(diff: PassDiff): void {
+    const { counterpart, evidence, groups } = diff;
+    const also = new Map<number, Map<number, number>>();
+    const add = (node: number, source: number, weakest: number): void => {
+      const sources = also.get(node) ?? new Map<number, number>();
+      also.set(node, sources);
+      if (sources.size < MOST) sources.set(source, Math.min(weakest, sources.get(source) ?? weakest));
+    };
+    const inherit = (node: number, from: number, own: number): void => {
+      for (const [source, weakest] of this.also.get(from) ?? []) add(node, source, Math.max(weakest, own));
+    };
+    const pair = new Int32Array(counterpart.length).fill(-1);
+    const weakest = new Uint8Array(counterpart.length);
+    counterpart.forEach((from, node) => {
+      if (from < 0) return;
+      pair[node] = this.pair[from];
+      weakest[node] = Math.max(this.weakest[from], evidence[node]);
+      inherit(node, from, evidence[node]);
+    });
+    for (let group = 0; group < groups.rule.length; group++) {
+      if (!isDecided(diff, group)) continue;
+      for (const node of row(groups.new, group)) {
+        for (const from of row(groups.old, group)) {
+          if (this.pair[from] >= 0) add(node, this.pair[from], Math.max(this.weakest[from], groups.evidence[group]));
+          inherit(node, from, groups.evidence[group]);
+        }
+      }
+    }
+    this.pair = pair;
+    this.weakest = weakest;
+    this.also = also;
+  }
+
+  /** Pairs first; then, for each node of the last program, what else it came from. */
+  links(): Link[] {
+    const links: Link[] = [];
+    this.pair.forEach((old, node) => {
+      if (old >= 0) links.push({ old: [old], new: [node], evidence: EVIDENCE[this.weakest[node]] });
+    });
+    for (const [node, sources] of this.also) {
+      const others = [...sources].filter(([source]) => source !== this.pair[node]);
+      if (others.length === 0) continue;
+      const evidence = EVIDENCE[Math.max(...others.map(([, weakest]) => weakest))];
+      links.push({ old: others.map(([source]) => source), new: [node], evidence });
+    }
+    return links;
+  }
+}
+
+const row = ({ start, value }: Csr, at: number): Int32Array => value.subarray(start[at], start[at + 1]);
