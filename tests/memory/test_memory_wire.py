@@ -15,7 +15,7 @@ from support.wire_reader import WireReader
 from opscope.loading import load, load_all
 from opscope.memory.shown import memory_of, remember_source
 from opscope.memory.sources import read_memory
-from opscope.program import Program
+from opscope.program import Program, ProgramBuilder
 from opscope.recording.sources import open_recording
 from opscope.render.wire.memory import encode_memory
 from opscope.render.writers.html import document
@@ -80,7 +80,13 @@ def test_a_page_has_the_memory_of_what_is_in_the_order_of_a_run(dump: Path, opti
     assert block.fields["origin"] == "reported" and block.fields["peakBytes"] == 3_330_319
     (computed,) = _memory_blocks("".join(document([optimized])))
     assert computed.fields["origin"] == "computed"
-    assert _memory_blocks("".join(document([load("demo:train_step")]))) == []
+    assert _memory_blocks("".join(document([load("demo:train_step")]))) == [], "it is not scheduled"
+    large = ProgramBuilder("large", "main")
+    large.attrs["is_scheduled"] = "true"
+    main = large.graph("main")
+    for i in range(10_001):
+        main.node(f"n.{i}", "add")
+    assert _memory_blocks("".join(document([large.build()]))) == []
 
 
 def _memory_blocks(page: str) -> list[WireReader]:

@@ -38,9 +38,31 @@ _ORIGINS = {
     show_default=True,
     help="What a row is: a buffer, or the sum of a module, a source line or a kind of buffer.",
 )
+@click.option(
+    "--what-if",
+    "what_if",
+    metavar="ACTION=NODE",
+    multiple=True,
+    help="Show what memory would be if the values of NODE were changed: recompute=NODE, offload=NODE or bf16=NODE; repeatable.",
+)
+@click.option(
+    "--suggest",
+    is_flag=True,
+    help="Suggest values to recompute, and what to write in the program for it. Greedy: another set may be better.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every buffer and the curve.")
 @click.option("--all", "everything", is_flag=True, help="List everything that is alive instead of the largest.")
-def command(source: str, module: str | None, from_format: str | None, node: str | None, per: str, as_json: bool, everything: bool) -> None:
+def command(
+    source: str,
+    module: str | None,
+    from_format: str | None,
+    node: str | None,
+    per: str,
+    what_if: tuple[str, ...],
+    suggest: bool,
+    as_json: bool,
+    everything: bool,
+) -> None:
     """Show what is in memory at the peak of SOURCE: each buffer, its size, and why it is still alive.
 
     From a directory that XLA wrote with xla_dump_to, or a .hlo.pb file, the numbers are XLA's own. A snapshot of PyTorch's CUDA allocator
@@ -51,7 +73,14 @@ def command(source: str, module: str | None, from_format: str | None, node: str 
     opscope memory dump_dir --per kind
     opscope memory memory.pickle --per source
     opscope memory dump_dir --at dot.12 --json | jq '.live[0]'
+    opscope memory dump_dir --what-if recompute=fusion.3 --what-if offload=dot.7
+    opscope memory dump_dir --suggest
     """
+    if what_if or suggest:
+        from opscope.cli.what_if import show
+
+        show(source, module, from_format, what_if, suggest, as_json)
+        return
     from opscope.memory.report import to_json
     from opscope.memory.sources import read_memory
 

@@ -15,6 +15,7 @@ from opscope.recording.model import Recording
 from opscope.recording.sources import split_at
 
 _SOURCE, _RESULT = "_memory_source", "_memory"
+_MOST_UNASKED = 10_000
 
 
 def remember_source(source: str, *shown: Program | Recording) -> None:
@@ -35,9 +36,10 @@ def memory_of(program: Program, recording: Recording | None = None) -> Memory:
     return memory
 
 
-def has_order(program: Program) -> bool:
-    """Whether the nodes of a program are in the order in which they run, so that its memory is worth computing before somebody asks."""
-    return program.attrs.get("is_scheduled") == "true" or any(node.op.startswith("aten.") for node in program.main)
+def is_worth_computing(program: Program) -> bool:
+    """Whether memory is worth computing before somebody asks: the nodes are in the order in which they run, and it takes a second."""
+    has_order = program.attrs.get("is_scheduled") == "true" or any(node.op.startswith("aten.") for node in program.main)
+    return has_order and len(program.main) <= _MOST_UNASKED
 
 
 def _reported(source: str, program: Program) -> Memory | None:

@@ -10,7 +10,7 @@ from math import nan
 from typing import get_args
 
 from opscope.memory.model import Kind, Memory
-from opscope.memory.shown import has_order, memory_of
+from opscope.memory.shown import is_worth_computing, memory_of
 from opscope.program import NodeKey, Program
 from opscope.recording.model import Recording
 from opscope.render.wire.sections import Interner, SectionWriter
@@ -64,14 +64,14 @@ def packed_memory(program: Program, recording: Recording | None = None, level: i
 
 
 def programs_with_memory(shown: Program | Recording) -> dict[int, Program]:
-    """The programs, by pass, whose memory a page without a server has: those whose nodes are in the order in which they run.
+    """The programs, by pass, whose memory a page without a server has: where it is worth computing.
 
     Of a recording, the last one of each module: what runs."""
     if isinstance(shown, Program):
-        return {0: shown} if has_order(shown) else {}
+        return {0: shown} if is_worth_computing(shown) else {}
     last = {snapshot.module: snapshot for snapshot in shown}
     programs = {snapshot.index: snapshot.program for snapshot in last.values()}
-    return {index: program for index, program in programs.items() if has_order(program)}
+    return {index: program for index, program in programs.items() if is_worth_computing(program)}
 
 
 class _Numbers:

@@ -48,7 +48,7 @@ export class MemoryLane {
     if (!at) {
       this.problem = session.timeline.exists
         ? "This page has the memory after the last pass of each module only."
-        : "This page has no memory: its program is not in the order in which it runs. `opscope view` computes it when you ask.";
+        : "This page has no memory: its program is very large, or not in the order in which it runs. `opscope view` computes it when you ask.";
       this.onChange.emit();
       return;
     }

@@ -1,0 +1,94 @@
+"""What memory would be if values were recomputed, offloaded or smaller: small programs whose memory can be added up by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+import opscope
+from opscope.errors import OpscopeError
+from opscope.memory.schedule import computed_memory
+from opscope.memory.what_if import Change, Planner, advice
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, Frame, Program, ProgramBuilder, TensorType
+
+BIG, SMALL = TensorType("f32", (1000,)), TensorType("f32", (250,))
+"""4,000 and 1,000 bytes."""
+
+
+def step(dialect: str = "", layers: int = 2) -> Program:
+    """Layers of a sine of the input that the backward half reads again, last layer first."""
+    builder = ProgramBuilder("step", "main")
+    main = builder.graph("main")
+    last = main.node("x", "parameter", outputs=[SMALL], role="parameter").id
+    for i in range(layers):
+        frames = [Frame("model.py", 7, "forward")]
+        forward = {DIRECTION_ATTR: FORWARD}
+        main.node(f"wide.{i}", f"{dialect}sine", [(last, 0)], [BIG], scope=(f"layer_{i}",), source=frames, attrs=forward)
+        last = main.node(f"sum.{i}", f"{dialect}tanh", [(f"wide.{i}", 0)], [SMALL], scope=(f"layer_{i}",), attrs=forward).id
+    for i in reversed(range(layers)):
+        backward = {DIRECTION_ATTR: BACKWARD}
+        last = main.node(f"grad.{i}", f"{dialect}multiply", [(last, 0), (f"wide.{i}", 0)], [SMALL], attrs=backward).id
+    main.outputs.append((last, 0))
+    return builder.build()
+
+
+def planner(program: Program) -> Planner:
+    return Planner(program, computed_memory(program))
+
+
+def test_a_value_that_is_recomputed_or_offloaded_is_gone_in_between() -> None:
+    """x, wide.0, wide.1 and two small values are in use at the peak: 1,000 + 2 × 4,000 + 2 × 1,000 bytes."""
+    plan = planner(step())
+    assert plan.memory.live_peak == 11_000
+    recomputed = plan.what_if([Change("recompute", "wide.0")])
+    assert recomputed.memory.live_peak == 7_000 and recomputed.flops == 1_000 and recomputed.moved == 0
+    offloaded = plan.what_if([Change("offload", "wide.0")])
+    assert offloaded.memory.live_peak == 7_000 and offloaded.flops == 0 and offloaded.moved == 8_000
+    halved = plan.what_if([Change("bf16", "wide.0"), Change("bf16", "wide.1")])
+    assert halved.memory.live_peak == 11_000 - 4_000 and halved.flops == halved.moved == 0
+    assert plan.memory.live_peak == 11_000, "a question changes nothing"
+
+
+def test_what_a_value_is_recomputed_from_stays() -> None:
+    """wide.1 is made of sum.0, which is then needed until the backward half recomputes it."""
+    plan = planner(step(layers=3))
+    kept = next(buffer for buffer in plan.what_if([Change("recompute", "wide.1")]).memory.buffers if buffer.node == "sum.0")
+    before = next(buffer for buffer in plan.memory.buffers if buffer.node == "sum.0")
+    assert plan.memory.step_at(before.last) == "wide.1" and plan.memory.step_at(kept.last) == "grad.1"
+
+
+def test_the_same_line_in_all_layers_is_one_suggestion() -> None:
+    plan = planner(step(layers=3))
+    (suggestion,) = plan.suggest()
+    assert {buffer.node for buffer in suggestion.buffers} <= {"wide.0", "wide.1", "wide.2"} and len(suggestion.buffers) >= 2
+    assert suggestion.peak < plan.memory.live_peak
+    assert suggestion.peak == plan.what_if(suggestion.changes).memory.live_peak
+    assert plan.suggest(suggestion.changes) == [], "nothing else is saved across the peak"
+    lines = advice(plan.program, [suggestion])
+    assert lines[0] == 'x = jax.ad_checkpoint.checkpoint_name(x, "recomputed_0")  # f32[1000] in model.py:7 forward'
+    assert lines[-1] == 'f = jax.checkpoint(f, policy=jax.checkpoint_policies.save_anything_except_these_names("recomputed_0"))'
+
+
+def test_pytorch_gets_its_own_lines() -> None:
+    plan = planner(step("aten."))
+    assert "x = torch.utils.checkpoint.checkpoint(layer_0, x, use_reentrant=False)" in advice(plan.program, plan.suggest())
+
+
+def test_an_unknown_node_is_refused() -> None:
+    with pytest.raises(OpscopeError, match=r"no buffer is made by 'wide\.9'; did you mean"):
+        planner(step()).what_if([Change("recompute", "wide.9")])
+
+
+def test_the_command(tmp_path: Path, run: Run) -> None:
+    file = str(tmp_path / "step.json")
+    opscope.save(step(), file)
+    done = run("memory", file, "--what-if", "offload=wide.0")
+    assert "11.0 kB, with these changes 7.00 kB, estimated" in done.stdout and "8.00 kB off the device and back" in done.stdout
+    data = json.loads(run("memory", file, "--suggest", "--json").stdout)
+    assert data["bytes"] == 11_000 and data["bytes_after"] < 11_000 and data["suggestions"][0]["peak_bytes"] == data["bytes_after"]
+    assert max(size for _, size in data["curve"]) == data["bytes_after"]
+    wrong = run("memory", file, "--what-if", "forget=wide.0")
+    assert wrong.returncode == 2 and "--what-if takes one of recompute=NODE, offload=NODE, bf16=NODE" in wrong.stderr
