@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { type CompoundGraph, LayoutCache, layoutCompound, layoutFlat } from "../../src/core/layout";
+import { buildElements, isHurried, LEAST_EFFORT } from "../../src/core/layout/elements";
 import type { PreviousPlaces } from "../../src/core/layout/types";
 import { boxesOf, flatGraph, overlaps } from "./graphs";
 
@@ -16,6 +17,23 @@ function program(nodeCount: number): Array<[number, number]> {
   }
   return edges.filter(([u, v]) => u < v);
 }
+
+describe("layout of 100,000 lines in a drawing of a million boxes", () => {
+  it("keeps boxes apart and edges downwards, without a search for the best order", () => {
+    const [nodeCount, users] = [600, 250];
+    const edges = Array.from({ length: nodeCount * users }, (_, i): [number, number] => [
+      Math.floor(i / users),
+      Math.floor(i / users) + 1 + (i % users),
+    ]).filter(([, v]) => v < nodeCount);
+    const graph = flatGraph({ nodeCount, edges });
+    const layout = layoutFlat(graph, {}, LEAST_EFFORT);
+    expect(overlaps(boxesOf(graph, layout), [...graph.width.keys()])).toEqual([]);
+    expect(edges.every(([u, v]) => layout.rank[v] > layout.rank[u])).toBe(true);
+    expect(layout.points.every(Number.isFinite)).toBe(true);
+    const elements = buildElements(graph, new Uint8Array(edges.length), layout.rank);
+    expect([LEAST_EFFORT, 1].map((effort) => isHurried(elements, effort))).toEqual([true, false]);
+  });
+});
 
 describe("layout of 20,000 boxes", () => {
   it("keeps boxes apart and edges downwards", () => {

@@ -34,6 +34,15 @@ export interface Elements {
   readonly linkOfEdge: Int32Array;
 }
 
+/** What a container of a drawing with 400,000 boxes or more gets of the search for a good order. */
+export const LEAST_EFFORT = 0.01;
+const MANY = 100_000;
+
+/** Is work left out that only makes a drawing prettier? Nobody follows a line among so many, and somebody waits. */
+export function isHurried({ count }: Elements, effort: number): boolean {
+  return effort <= LEAST_EFFORT && count > MANY;
+}
+
 /** Reversed edges get a segment next to both their ends and no link: they are placed after the ordering. */
 export function buildElements(graph: FlatGraph, reversed: Uint8Array, rank: Int32Array): Elements {
   const { nodeCount: boxCount, edgeSource: source, edgeTarget: target, sourcePort, targetPort, width } = graph;

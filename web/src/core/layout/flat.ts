@@ -3,7 +3,7 @@ import { findComponents } from "./compound/connected";
 import { assignX, keepX } from "./coordinates/coordinates";
 import { CrossingCounter } from "./order/crossingCount";
 import { breakCycles } from "./ranks/cycles";
-import { buildElements, type Elements } from "./elements";
+import { buildElements, type Elements, isHurried } from "./elements";
 import { balanceLeaves } from "./order/leaves";
 import { orderElements, orderOf } from "./order/ordering";
 import { orderOfLoosePorts, untangle } from "./order/portOrder";
@@ -221,7 +221,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   placeReversed(elements, position, edgeSource, edgeTarget, reversed);
   report(0.7);
   const resumed = graph.previousX !== undefined;
-  return finish(position, (drawn, all) => assignX(all, position, drawn, gaps, attachments(drawn, all), resumed));
+  return finish(position, (drawn, all) => assignX(all, position, drawn, gaps, attachments(drawn, all), resumed, isHurried(all, effort)));
 
   function finish(order: Int32Array, xOf: (drawn: FlatGraph, all: Elements) => Float64Array): FlatLayout {
     const { graph: drawn, elements: all } = untangle(graph, elements, order, reversed, rank);

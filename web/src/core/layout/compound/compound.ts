@@ -1,6 +1,7 @@
 import { bucketBy, type Csr } from "../../base/csr";
 import { contentOf, LayoutCache, withBoundaryPortOrder, withPlaces } from "./cache";
 import { isLarge } from "./previousLayouts";
+import { LEAST_EFFORT } from "../elements";
 import { layoutFlat, NODE_GAP, RANK_GAP } from "../flat";
 import { outsideOrder } from "./boundaryPorts";
 import { cutEdges, depths, type EdgeParts } from "./edgeParts";
@@ -13,7 +14,6 @@ const PADDING = 16;
 
 /** Up to this many boxes every container gets the full search for a good order; beyond, they share it. */
 const FULL_EFFORT_BOXES = 4000;
-const LEAST_EFFORT = 0.01;
 /** How many boxes in total may be laid out again with regard to what is outside their frames. */
 const ROUNDS_WORK = 12_000;
 const MOST_ROUNDS = 4;

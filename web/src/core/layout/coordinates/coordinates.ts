@@ -32,6 +32,7 @@ export function assignX(
   gaps: Gaps,
   attachments: Attachments,
   resumed: boolean,
+  hurried: boolean,
 ): Float64Array {
   const separations = findSeparations(elements, position);
   const distance = distances(elements, separations, width, gaps, pin);
@@ -39,7 +40,7 @@ export function assignX(
   const aligner = new Aligner(elements, position, mainPaths);
   const layouts: Float64Array[] = [];
   const share = Math.min(1, FULL_WORK_ELEMENTS / elements.count);
-  for (const fromAbove of resumed && share < 1 ? [true] : [true, false]) {
+  for (const fromAbove of hurried || (resumed && share < 1) ? [true] : [true, false]) {
     for (const fromLeft of [true, false]) {
       const blockOf = aligner.align(fromAbove, fromLeft);
       layouts.push(pack(elements.count, separations, distance, blockOf, fromLeft));

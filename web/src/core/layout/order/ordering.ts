@@ -1,6 +1,6 @@
 import { sortByKey } from "../../base/arrays";
 import { CrossingCounter } from "./crossingCount";
-import { type Elements, placesOf } from "../elements";
+import { type Elements, isHurried, placesOf } from "../elements";
 import { type Anchors, arrange } from "./outerAnchors";
 import { Sifter, totalLife } from "./sifting";
 import { smooth } from "./smoothing";
@@ -15,6 +15,9 @@ const SIFTING_LIFE = 10_000_000;
 const TURNS = 12;
 /** With more elements than this, what is new in a resumed drawing goes between its neighbours without a search, to save time. */
 const RESIFTED_ELEMENTS = 8000;
+
+/** Rounds of smoothing where nothing else is done. */
+const HURRIED_ROUNDS = 6;
 
 /** What an order can start from. */
 export interface OrderHints {
@@ -42,6 +45,7 @@ export function orderElements(elements: Elements, effort = 1, hints: OrderHints 
   }
   const first = firstOrder(elements);
   if (count < 3) return first;
+  if (isHurried(elements, effort)) return smoothedOnce(elements, first, hints.anchors);
   const swept = first.slice();
   search.sweeps(swept);
   if (search.fewest === 0) return search.best;
@@ -50,6 +54,13 @@ export function orderElements(elements: Elements, effort = 1, hints: OrderHints 
   search.offer(smoothed);
   if (totalLife(elements) <= SIFTING_LIFE) search.sift(effort === 1 && count < 4000 ? [swept, smoothed, first] : [search.best.slice()]);
   return search.best;
+}
+
+/** Smoothing alone reads each link a few times; sweeps and counts of crossings take time for everything that passes a rank. */
+function smoothedOnce(elements: Elements, position: Int32Array, anchors: Anchors | undefined): Int32Array {
+  smooth(elements, position, HURRIED_ROUNDS);
+  if (anchors) arrange(anchors, position);
+  return position;
 }
 
 /** What stayed does not move; the rest is placed around it. */

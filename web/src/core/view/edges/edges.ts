@@ -76,6 +76,7 @@ export class Edges {
 
   /** Removes the marked edges. */
   remove(gone: Uint8Array): void {
+    if (!gone.includes(1)) return;
     const columns: unknown[][] = [
       this.source,
       this.target,
