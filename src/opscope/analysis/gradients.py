@@ -137,6 +137,8 @@ def _reducers(program: Program) -> set[str]:
 def _helpers(graph: Graph, origins: Sequence[_Origin]) -> list[bool]:
     """Which forward nodes exist only for the backward half: nothing else reads them, directly or through other helpers."""
     helps = [False] * len(origins)
+    if not any(origin.direction == BACKWARD for origin in origins):
+        return helps
     users, position = graph.users, graph.position
     for i in range(len(origins) - 1, -1, -1):
         if origins[i].direction == FORWARD:
@@ -392,6 +394,8 @@ class _ForwardIndex:
 
     def _reading(self, keys: Iterable[NodeKey], values: set[str]) -> list[NodeKey]:
         """Those that read one of these values."""
+        if not values:
+            return []
         read = self._read
         return [key for key in keys if not values.isdisjoint(read[key])]
 
