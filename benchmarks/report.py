@@ -53,6 +53,7 @@ OTHERS = {
     "torch_memory": "Memory of PyTorch's training steps",
     "inferred_halves": "Forward and backward without names",
     "structure": "Repeated blocks without names",
+    "large": "A program of a million nodes",
     "fuzz": "Damaged files",
     "soak": "Everything at once, killed at random (`make soak`)",
 }
