@@ -109,8 +109,11 @@ def test_the_program_tells_what_is_kept_for_backward(viewer: Viewer) -> None:
     assert not viewer.errors and not viewer.foreign_requests()
 
 
-def test_forward_stands_beside_backward_and_the_address_remembers_it(viewer: Viewer) -> None:
-    assert viewer.state()["grouping"] == "direction"
+def test_forward_is_beside_backward_at_first_and_the_address_remembers_it(viewer: Viewer) -> None:
+    state = viewer.state()
+    assert state["grouping"] == "direction" and state["options"]["forwardBackward"] is True
+    assert viewer.press("Forward beside backward")["options"]["forwardBackward"] is False
+    assert viewer.choose("Group by", "module")["options"]["forwardBackward"] is False
     state = viewer.press("Forward beside backward")
     assert "beside=1" in viewer.page.url
     assert "saved tensors" in " ".join(state["remarks"]) and not viewer.errors

@@ -29,6 +29,8 @@ import { Signal } from "./state/signal";
 import { Styling } from "./styling";
 import {
   colourOf,
+  inHalves,
+  isFresh,
   isUntouched,
   enterGraph,
   openAllInside,
@@ -160,6 +162,7 @@ export class Session {
     try {
       this.program = await this.waiting((report) => this.client.load(entry.at, (part) => report(part, `Loading ${entry.name}…`)));
       this.timeline.opened(this.program.passes);
+      if (this.program.opensInHalves && isFresh(this.view)) this.note(inHalves(this.view, this.program.groupings));
       if (this.view.pass === 0 && this.timeline.start > 0) this.note({ ...this.view, pass: this.timeline.start });
     } catch (error) {
       return this.fail(error);

@@ -56,6 +56,8 @@ export interface ProgramSummary extends ParameterCounts {
   /** Does its file have edge overlays? Do its types have layouts? */
   readonly overlays: boolean;
   readonly layouts: boolean;
+  /** Is it best seen at first with forward beside backward? */
+  readonly opensInHalves: boolean;
   /** Names of the metrics that it can be coloured by, and their totals for one run of the entry. */
   readonly metrics: readonly string[];
   readonly totals: readonly MetricFact[];

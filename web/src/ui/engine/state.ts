@@ -9,6 +9,7 @@ import type { Destinations } from "./destinations";
 import type { RemoteDetails } from "./details";
 import { programFacts, totals } from "./facts";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
+import { opensInHalves } from "../../core/view/twoHalves/columns";
 import type { Cost } from "./cost";
 import type { ShownMemory } from "./memory";
 import type { Passes, PassShown } from "./passes";
@@ -85,6 +86,7 @@ export class EngineState {
       totals: totals(program),
       overlays: (program.looks?.overlays.length ?? 0) > 0,
       layouts: program.types.layout.some((text) => program.strings.at(text) !== ""),
+      opensInHalves: !this.passes && opensInHalves(program),
       decodeMs,
       ...(this.passes ? { passes: this.passes.rows } : {}),
     };

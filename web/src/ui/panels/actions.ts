@@ -8,7 +8,7 @@ import {
   collapseAll,
   expandAll,
   fold,
-  groupBy,
+  inHalves,
   START,
   toggleAllNodes,
   toggleFlatten,
@@ -42,16 +42,12 @@ export const actions = {
     void session.display.toggle("values", { ...session.view, values: session.view.values === "boxes" ? "edges" : "boxes" }),
   overlays: (session: Session) =>
     void session.display.toggle("overlays", { ...session.view, overlays: !session.view.overlays }, { keepCamera: true }),
-  /** The halves are groups of the grouping by direction, laid out downwards. */
   forwardBackward: (session: Session) => {
     const { view, program } = session;
     if (!program?.groupings.includes(DIRECTION)) return session.say(NO_HALVES);
-    const grouped = (view.groupBy ?? program.groupings[0]) === DIRECTION ? view : groupBy(view, DIRECTION);
     void session.display.toggle(
       "forwardBackward",
-      view.forwardBackward
-        ? { ...view, forwardBackward: false }
-        : { ...grouped, forwardBackward: true, rankdir: "TB", depth: undefined, flatten: false },
+      view.forwardBackward ? { ...view, forwardBackward: false } : inHalves(view, program.groupings),
       { look: "fit" },
     );
   },

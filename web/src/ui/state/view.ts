@@ -5,6 +5,7 @@ import type { Moment } from "../../core/program/recording/moment";
 import type { ViewSpec } from "../../core/program/types";
 import type { ViewOptions } from "../../core/program/viewOptions";
 import type { PanelName } from "./panels";
+import { DIRECTION } from "../../core/program/names";
 import { EVERYTHING_INSIDE, escapeName, isInside, ROOT_KEY, unescapeName } from "../../core/view/choose/keys";
 
 /** The view options, and state that only a page has. */
@@ -117,6 +118,11 @@ export function isUntouched(view: ViewState): boolean {
   );
 }
 
+/** Has nobody said yet what to show? */
+export function isFresh(view: ViewState): boolean {
+  return view.camera === undefined && sameView(view, { ...START, source: view.source, rankdir: view.rankdir });
+}
+
 export function expandAll(view: ViewState): ViewState {
   return { ...view, depth: DEEPEST, flatten: false, open: [], closed: [] };
 }
@@ -181,7 +187,14 @@ export function walkedGraphs({ trail, graph }: ViewState): readonly string[] {
 
 /** Another hierarchy has other groups: what was expanded in the old one means nothing in the new one. */
 export function groupBy(view: ViewState, grouping: string): ViewState {
-  return { ...view, groupBy: grouping, open: [], closed: [], unfolded: [], flatten: false };
+  const forwardBackward = view.forwardBackward && grouping === DIRECTION;
+  return { ...view, groupBy: grouping, forwardBackward, open: [], closed: [], unfolded: [], flatten: false };
+}
+
+/** Forward beside backward: the halves are groups of the grouping by direction, laid out downwards. */
+export function inHalves(view: ViewState, groupings: readonly string[]): ViewState {
+  const grouped = (view.groupBy ?? groupings[0]) === DIRECTION ? view : groupBy(view, DIRECTION);
+  return { ...grouped, forwardBackward: true, rankdir: "TB", depth: undefined, flatten: false };
 }
 
 const NOTHING_CHOSEN = {

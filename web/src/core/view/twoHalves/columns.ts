@@ -1,7 +1,7 @@
 /** The view with forward and backward side by side: both halves open, and repeated layers one by one. */
 import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
-import { DIRECTION, UPDATE } from "../../program/names";
+import { DIRECTION, groupingNamed, UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
@@ -26,6 +26,17 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
   const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors, each counted once${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
   const texts = edgeText.map((text, e) => text ?? visible.edgeText?.[e]);
   return { ...visible, edgeText: texts, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
+}
+
+/** More boxes are not a first sight, and more nodes take too long to find out. */
+const MOST_AT_FIRST = 2 * PAGE;
+const MOST_NODES = 5000;
+
+/** Is a program best seen at first with its halves side by side? */
+export function opensInHalves(program: ProgramData): boolean {
+  if (program.nodeCount > MOST_NODES || !groupingNamed(program, DIRECTION)) return false;
+  const visible = buildTwoHalves(program, {});
+  return visible.boxCount <= MOST_AT_FIRST && halvesOf(visible) !== undefined;
 }
 
 /** What each edge from the forward to the backward half saves; a value that several read is counted on the first, so that the sum is right. */
