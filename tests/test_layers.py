@@ -13,8 +13,8 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
 LAYERS = (
     "terminal", "errors", "gc_pause", "ellipsis", "sequences", "plugin", "quantities", "limits", "temporary",
     "display", "whole_file", "naming", "demo", "view_options",
-    "program", "ops", "native", "protobuf", "profile", "readers", "analysis", "recording", "loading", "memory", "render", "serve",
-    "compat", "cli",
+    "program", "ops", "native", "protobuf", "profile", "readers", "analysis", "recording", "measuring", "loading", "memory", "render",
+    "serve", "compat", "cli",
 )  # fmt: skip
 """From the ground up. A module may import from its own layer and from those before it."""
 FRAMEWORKS = {

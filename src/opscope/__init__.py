@@ -24,6 +24,7 @@ _HOMES = {
     "summary": "opscope.analysis.summary",
     "record": "opscope.recording.recorder",
     "diff": "opscope.recording.diff",
+    "measure": "opscope.measuring",
     "show": "opscope.serve.notebook",
     "Program": "opscope.program",
     "Graph": "opscope.program",
@@ -63,6 +64,7 @@ __all__ = [
     "diff",
     "load",
     "load_all",
+    "measure",
     "open_recording",
     "record",
     "save",
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from opscope.analysis.summary import Summary, summary
     from opscope.errors import OpscopeError, SourceError
     from opscope.loading import capture, load, load_all
+    from opscope.measuring import measure
     from opscope.program import Frame, Graph, Link, Metric, Node, Program, ProgramBuilder, TensorType
     from opscope.recording.diff import Diff, diff
     from opscope.recording.model import Recording, Snapshot

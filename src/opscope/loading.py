@@ -15,6 +15,7 @@ from opscope.analysis.enrich import with_groupings
 from opscope.analysis.summary import Summary
 from opscope.demo import source_path
 from opscope.errors import OpscopeError, SourceError, in_source
+from opscope.measuring import measured
 from opscope.naming import checks_keywords, find_module, listed, suggest
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, find_reader, read
@@ -80,17 +81,29 @@ def load_all(
     module: str | None = None,
     format: str | None = None,
     profile: str | PathLike[str] | None = None,
+    measure: bool = False,
     progress: Progress | None = None,
 ) -> list[Program]:
-    """Every program of a source, in order, or only that of a module. For a recording, the final program of each module."""
+    """Every program of a source, in order, or only that of a module. For a recording, the final program of each module. With `measure`,
+    the model that a `module:callable` names runs, and its nodes have measured times."""
+    if measure:
+        return [_measured(fspath(source), profile).program]
     programs = _load_all(source, module, format, progress)
     return programs if profile is None else [timed.program for timed in timed_with(programs, profile)]
 
 
 def load_timed(
-    source: str, *, module: str | None = None, format: str | None = None, profile: str | None = None, progress: Progress | None = None
+    source: str,
+    *,
+    module: str | None = None,
+    format: str | None = None,
+    profile: str | None = None,
+    measure: bool = False,
+    progress: Progress | None = None,
 ) -> list[Timed]:
     """Like `load_all`, with the times of each program: from `profile`, or from the source if it is a profile itself."""
+    if measure:
+        return [_measured(source, profile)]
     if profile is not None:
         return timed_with(_load_all(source, module, format, progress), profile)
     if not split_at(source)[1] and source_path(source).exists() and not is_recording_source(source, format):
@@ -101,6 +114,18 @@ def load_timed(
                 timed = TIMED[reader](opened, progress)
                 return timed if module is None else [timed[find_module(module, [one.program.name for one in timed])]]
     return [Timed(program, None) for program in _load_all(source, module, format, progress)]
+
+
+def _measured(name: str, profile: str | PathLike[str] | None) -> Timed:
+    """Run the model that a `module:callable` names."""
+    match = _OBJECT.fullmatch(name)
+    if profile is not None:
+        raise SourceError("has times from a profile or is measured, not both; leave one of them out", name)
+    if match is None or source_path(name).exists():
+        raise SourceError("is a file, and only a model can be measured; name a function that returns it and its inputs: model:make", name)
+    obj, *inputs = _model(name, _resolve(name, match[1], match[2]))
+    with in_source(name):
+        return measured(obj, tuple(inputs), {})
 
 
 def _load_all(source: str | PathLike[str], module: str | None, format: str | None, progress: Progress | None) -> list[Program]:
@@ -270,19 +295,24 @@ def _resolve(name: str, module_name: str, attribute: str) -> Any:
     return obj
 
 
-def _programs_of(name: str, target: Any) -> list[Program]:
-    """The programs of an object. A function or class that needs no arguments is called, and returns a model, a model with its inputs,
-    or a Program."""
+def _model(name: str, target: Any) -> tuple[Any, ...]:
+    """An object and its inputs. A function or class that needs no arguments is called, and returns a model, a model with its inputs, or
+    a Program."""
     if (inspect.isroutine(target) or inspect.isclass(target)) and _needs_no_arguments(target):
         try:
             target = target()
         except Exception as error:
             raise SourceError(f"raised {type(error).__name__}: {error}", name) from error
-    if isinstance(target, Program):
-        return [target]
-    if isinstance(target, list) and target and all(isinstance(item, Program) for item in target):
-        return target
-    obj, *inputs = target if type(target) is tuple and target else (target,)
+    return target if type(target) is tuple and target else (target,)
+
+
+def _programs_of(name: str, target: Any) -> list[Program]:
+    """The programs of an object."""
+    obj, *inputs = _model(name, target)
+    if not inputs and isinstance(obj, Program):
+        return [obj]
+    if not inputs and isinstance(obj, list) and obj and all(isinstance(item, Program) for item in obj):
+        return obj
     with in_source(name):
         return [_captured(obj, inputs)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import one_or_programs, profile_option, source_options
+from opscope.cli.source import measure_option, one_or_programs, profile_option, source_options
 from opscope.cli.table import blocks, count, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import in_source
@@ -26,6 +26,7 @@ _PERS = ("node", "kernel", "op", "module", "source")
 @click.command()
 @source_options
 @profile_option
+@measure_option
 @click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this: time if it is measured or estimated, otherwise flops.")
 @click.option("--per", type=click.Choice(_PERS), default="node", show_default=True, help="What a row is.")
 @click.option("--device", metavar="NAME", help="Estimate times for this device: h200, a100, tpu-v5e, …, or a JSON file with its rates.")
@@ -36,6 +37,7 @@ def command(
     module: str | None,
     from_format: str | None,
     profile: str | None,
+    measure: bool,
     by: str | None,
     per: str,
     device: str | None,
@@ -53,6 +55,7 @@ def command(
     opscope cost trace_dir --per module
     opscope cost after.hlo --profile trace_dir --per source --json
     opscope cost torch_trace_dir --profile trace.json.gz
+    opscope cost model:make --measure
     opscope cost step.hlo --by bytes
     opscope cost step.hlo --device h200
     """
@@ -62,7 +65,7 @@ def command(
 
     chosen_device = None if device is None else device_of(device)
     with progress(f"reading {source}") as report:
-        timed = load_timed(source, module=module, format=from_format, profile=profile, progress=report)
+        timed = load_timed(source, module=module, format=from_format, profile=profile, measure=measure, progress=report)
     chosen = [one for one in timed if one.times is not None] or timed
     with in_source(source):
         costs = [costs_of(one.program, one.times, by, per, chosen_device) for one in chosen]

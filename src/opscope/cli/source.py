@@ -29,6 +29,8 @@ profile_option = click.option(
     help="Profile of SOURCE (.xplane.pb, JSON of PyTorch's profiler or ONNX Runtime, .csv); its times become metrics.",
 )
 
+measure_option = click.option("--measure", is_flag=True, help="Run the model that SOURCE names (module:callable), and measure its nodes.")
+
 
 def at_terminal() -> bool:
     """Whether a person is there, and not a script."""

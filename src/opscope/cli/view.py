@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import at_terminal, from_option, module_option, profile_option
+from opscope.cli.source import at_terminal, from_option, measure_option, module_option, profile_option
 from opscope.cli.view_options import DrawingCommand, FlagOptions, serving_options, view_options
 from opscope.errors import SourceError
 from opscope.terminal import say
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @module_option
 @from_option
 @profile_option
+@measure_option
 @serving_options
 @click.option("--watch", is_flag=True, help="Reload when the file changes.")
 @view_options("html")
@@ -35,6 +36,7 @@ def command(
     module: str | None,
     from_format: str | None,
     profile: str | None,
+    measure: bool,
     port: int,
     host: str,
     no_browser: bool,
@@ -55,6 +57,7 @@ def command(
     opscope view dump_dir                    every pass of a compiler
     opscope view trace_dir                   what jax.profiler.trace wrote: the modules that ran, with their times
     opscope view model:make                  the model that make() in model.py returns
+    opscope view model:make --measure        the same after running it, with the time of each node
     opscope view step.hlo --around dot.105   a node and its neighbours
     """
     from opscope.render.writers.html import initial, viewer_script
@@ -64,15 +67,19 @@ def command(
     options = FlagOptions(**views)
     options.require("html", "the viewer")
     if sources:
-        served, config = _opened(sources, module, from_format, profile, options)
+        served, config = _opened(sources, module, from_format, profile, measure, options)
     else:
-        _check_home(options, {"--module": module, "--from": from_format, "--profile": profile}, is_wanted=bool(browse) or no_browser)
+        _check_home(
+            options,
+            {"--module": module, "--from": from_format, "--profile": profile, "--measure": measure or None},
+            is_wanted=bool(browse) or no_browser,
+        )
         served, config = [], initial(options)
     serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=config, browse=browse, say=say)
 
 
 def _opened(
-    sources: tuple[str, ...], module: str | None, format: str | None, profile: str | None, options: FlagOptions
+    sources: tuple[str, ...], module: str | None, format: str | None, profile: str | None, measure: bool, options: FlagOptions
 ) -> tuple[list[Served], dict[str, Any]]:
     """What to serve of the sources, and the settings of the page."""
     from opscope.recording.sources import split_at
@@ -89,7 +96,7 @@ def _opened(
         served = [
             one
             for source in sources
-            for one in open_source(source, module=module, format=format, profile=profile, diff=diff, reading=progress)
+            for one in open_source(source, module=module, format=format, profile=profile, measure=measure, diff=diff, reading=progress)
         ]
     first = served[0]
     try:
@@ -114,7 +121,7 @@ def _compared(sources: tuple[str, ...], module: str | None, format: str | None, 
     return open_comparison(*sources, module=module, format=format, reading=progress)
 
 
-def _check_home(options: FlagOptions, needs_source: dict[str, str | None], is_wanted: bool) -> None:
+def _check_home(options: FlagOptions, needs_source: dict[str, str | bool | None], is_wanted: bool) -> None:
     """Refuse a missing SOURCE where it is a mistake: in a script, in which nobody sees the home page, and with options about a program."""
     if not is_wanted and not at_terminal():
         raise click.UsageError("name a SOURCE; without one, the home page opens only from a terminal, or with --browse or --no-browser.")

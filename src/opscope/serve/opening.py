@@ -33,6 +33,7 @@ def open_source(
     module: str | None = None,
     format: str | None = None,
     profile: str | None = None,
+    measure: bool = False,
     diff: bool = False,
     reading: Reading = quietly,
 ) -> list[Served]:
@@ -50,7 +51,7 @@ def open_source(
 
     def read_programs(name: str | None) -> list[Program]:
         with reading(title) as report:
-            programs = load_all(source, module=name, format=format, profile=profile, progress=report)
+            programs = load_all(source, module=name, format=format, profile=profile, measure=measure, progress=report)
         remember_source(source, *programs)
         return programs
 

@@ -59,10 +59,10 @@ def capture(
     if stage in ("eager", "autograd") and (dynamic_shapes is not None or strict):
         raise OpscopeError(f"dynamic_shapes and strict are options of torch.export, which stage={stage!r} does not use; leave them out")
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in obj.parameters()):
-        raise OpscopeError(f"{_name(obj)} has uninitialized parameters (lazy modules); run it once with real inputs first")
-    check_spelling(obj.forward, f"{_name(obj)}.forward", kwargs, (*_OPTIONS, *_SHOWN))
+        raise OpscopeError(f"{module_name(obj)} has uninitialized parameters (lazy modules); run it once with real inputs first")
+    check_spelling(obj.forward, f"{module_name(obj)}.forward", kwargs, (*_OPTIONS, *_SHOWN))
     if not args and not kwargs and _needs_inputs(obj):
-        raise OpscopeError(f"{_name(obj)} needs its inputs: opscope.capture(model, *inputs)")
+        raise OpscopeError(f"{module_name(obj)} needs its inputs: opscope.capture(model, *inputs)")
     if stage == "autograd":
         return _autograd(obj, args, kwargs)
     misplaced = [name for name in kwargs if name in _SHOWN and name not in inspect.signature(obj.forward).parameters]
@@ -71,11 +71,11 @@ def capture(
     if stage == "eager":
         from opscope.readers.torch.eager import program_of_run
 
-        return program_of_run(obj, args, kwargs, _name(obj))
+        return program_of_run(obj, args, kwargs, module_name(obj))
     if stage == "joint":
-        with _exported(obj, args, kwargs, dynamic_shapes, strict) as exported, same_state(obj):
+        with exported_module(obj, args, kwargs, dynamic_shapes, strict) as exported, same_state(obj):
             if not isinstance(exported, str):
-                return _joint(exported, args, kwargs, _name(obj))
+                return _joint(exported, args, kwargs, module_name(obj))
         if len(args) == 1 and type(args[0]) in (tuple, list):
             raise OpscopeError(f"{exported} {ONE_BY_ONE[0].upper()}{ONE_BY_ONE[1:]}")
         raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' uses a real run instead.")
@@ -103,7 +103,7 @@ def _needs_inputs(module: Any) -> bool:
     return any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
 
-def _name(module: Any) -> str:
+def module_name(module: Any) -> str:
     return str(getattr(module, "opscope_name", None) or getattr(module, "original_name", None) or type(module).__name__)
 
 
@@ -128,7 +128,7 @@ def _module_of(function: Any) -> Any:
 
 
 @contextmanager
-def _exported(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Iterator[Any]:
+def exported_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None, strict: bool = False) -> Iterator[Any]:
     """The exported program, or a paragraph that says why there is none. The program may be read only inside the context."""
     import torch
 
@@ -143,7 +143,7 @@ def _exported(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: 
         result = attempt()
         if isinstance(result, Exception) and "DynamicCache" in str(result) and registered.enter_context(caches_registered()):
             result = attempt()
-        yield refusal(result, _name(module)) if isinstance(result, Exception) else result
+        yield refusal(result, module_name(module)) if isinstance(result, Exception) else result
 
 
 @contextmanager
@@ -169,12 +169,12 @@ def refusal(error: BaseException, name: str) -> str:
 
 
 def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Program:
-    with _exported(module, args, kwargs, dynamic_shapes, strict) as exported:
+    with exported_module(module, args, kwargs, dynamic_shapes, strict) as exported:
         if not isinstance(exported, str):
-            return export.program_of_exported(exported, _name(module))
+            return export.program_of_exported(exported, module_name(module))
     from opscope.readers.torch.eager import program_of_run
 
-    program = program_of_run(module, args, kwargs, _name(module), exported)
+    program = program_of_run(module, args, kwargs, module_name(module), exported)
     warnings.warn(one_line(program.attrs["notes"][0]), stacklevel=_opscope_frames())
     return program
 
@@ -196,10 +196,10 @@ def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
         try:
             results = origins.run(*args, **kwargs)
         except Exception as error:  # a bug in the model; the forward graph shows where
-            raise OpscopeError(f"{_name(module)} raised {first_words(error)}; stage='eager' shows the graph up to there") from error
-        program = autograd.program_of_tensors(results, shown, origins, _name(module))
+            raise OpscopeError(f"{module_name(module)} raised {first_words(error)}; stage='eager' shows the graph up to there") from error
+        program = autograd.program_of_tensors(results, shown, origins, module_name(module))
     if program is None:
-        raise OpscopeError(f"{_name(module)} returned no tensor, so there is no autograd graph; return the tensors to differentiate")
+        raise OpscopeError(f"{module_name(module)} returned no tensor, so there is no autograd graph; return the tensors to differentiate")
     return program
 
 

@@ -16,14 +16,19 @@ GRADIENT_OF = "gradient_of"
 
 
 def program_of_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None, name: str) -> Program:
-    """The joint graph of an exported program. Tangents are the gradients that arrive from whatever follows the module.
+    """The joint graph of an exported program."""
+    return traced_joint(exported, args, kwargs, name)[1]
+
+
+def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None, name: str) -> tuple[Any, Program]:
+    """The joint graph as torch has it, and its program. Tangents are the gradients that arrive from whatever follows the module.
 
     If sizes are symbolic, or if there are no example inputs (`args` is None), the export's own fake inputs are traced."""
     try:
         from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
     except ImportError:
         raise OpscopeError("stage='joint' needs torch 2.9 or later; stage='autograd' works with this one") from None
-    module = _plain_module(exported)
+    module = plain_module(exported)
     if args is None or exported.range_constraints:
         args, kwargs = _fake_inputs(exported)
     with ExitStack() as tracing:
@@ -42,10 +47,10 @@ def program_of_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[s
         reader.input_names = dict(enumerate(map(str, exported.graph_signature.user_inputs)))
         reader.read(graph.nodes)
         program.attrs.update(about_modules(reader.owners.classes))
-        return program.build()
+        return joint.graph_module, program.build()
 
 
-def _plain_module(exported: Any) -> Any:
+def plain_module(exported: Any) -> Any:
     """The exported graph as a module whose parameters are attributes, without the guards that would check the inputs."""
     try:
         return exported.module(check_guards=False)

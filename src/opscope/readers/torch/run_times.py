@@ -1,0 +1,186 @@
+"""Runs the graph of a torch module node by node, and measures how long each takes, on the CPU or on a GPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from opscope.errors import OpscopeError
+from opscope.profile.place import Times, add_work
+from opscope.profile.runs import Measurement
+from opscope.program import Program
+from opscope.readers.timed import Timed
+from opscope.readers.torch import export
+from opscope.readers.torch.capture import exported_module, module_name
+from opscope.readers.torch.joint import plain_module, traced_joint
+from opscope.readers.torch.names import first_words
+from opscope.readers.torch.undisturbed import undisturbed
+
+
+def measure(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str, runs: int) -> Timed | None:
+    """The program of a module with the times of its nodes; None for something else. `stage` is "forward" or "joint"."""
+    import torch
+
+    obj = getattr(obj, "_orig_mod", obj)
+    if isinstance(obj, torch.export.ExportedProgram):
+        if obj.range_constraints:
+            raise OpscopeError("has symbolic sizes; pass the model and its inputs to measure one size")
+        if not args and not kwargs:
+            args, kwargs = obj.example_inputs or ((), {})
+        return _measured(obj, plain_module(obj), args, kwargs, export.root_class(obj.graph_module) or "ExportedProgram", stage, runs)
+    if not isinstance(obj, torch.nn.Module):
+        return None
+    with exported_module(obj, args, kwargs) as exported:
+        if isinstance(exported, str):
+            raise OpscopeError(f"{exported} Only what torch.export accepts can be measured node by node.")
+        return _measured(exported, obj, args, kwargs, module_name(obj), stage, runs)
+
+
+def _measured(exported: Any, module: Any, args: Any, kwargs: Any, name: str, stage: str, runs: int) -> Timed:
+    import torch
+
+    with _unchanged(module):
+        if stage == "joint":
+            graph_module, program = traced_joint(exported, args, kwargs, name)
+            inputs = _joint_inputs(graph_module, exported, args, kwargs)
+        else:
+            graph_module, program = exported.graph_module, export.program_of_exported(exported, name)
+            inputs = _inputs(exported, args, kwargs)
+        with torch.no_grad():
+            return _times(program, graph_module, inputs, runs)
+
+
+@contextmanager
+def _unchanged(module: Any) -> Iterator[None]:
+    """The module, its buffers and the random numbers of every device are afterwards what they were."""
+    import torch
+
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() and torch.cuda.is_initialized() else ()
+    with torch.random.fork_rng(devices=devices), undisturbed(module):
+        yield
+
+
+def _inputs(exported: Any, args: Any, kwargs: Any) -> list[Any]:
+    """The values of the graph's inputs, in order."""
+    from torch.utils._pytree import tree_leaves
+
+    given = iter(tree_leaves((args, kwargs)))
+    values = []
+    for spec in exported.graph_signature.input_specs:
+        if spec.kind.name == "USER_INPUT":
+            values.append(next(given))
+        else:
+            values.append(exported.state_dict[spec.target] if spec.target in exported.state_dict else exported.constants.get(spec.target))
+    return values
+
+
+def _joint_inputs(graph_module: Any, exported: Any, args: Any, kwargs: Any) -> list[Any]:
+    """The values of a joint graph's inputs. Gradients of the results are ones."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    given = tree_leaves((args, kwargs))
+    values: list[Any] = []
+    for node in graph_module.graph.nodes:
+        if node.op != "placeholder":
+            continue
+        described = node.meta.get("desc")
+        target = getattr(described, "target", None)
+        if type(described).__name__ == "PlainAOTInput":
+            values.append(given[described.idx])
+        elif target is not None:
+            values.append(exported.state_dict[target] if target in exported.state_dict else exported.constants[target])
+        else:
+            example = node.meta["val"]
+            device = given[0].device if given and hasattr(given[0], "device") else "cpu"
+            values.append(torch.ones(tuple(map(int, example.shape)), dtype=example.dtype, device=device))
+    return values
+
+
+def _times(program: Program, graph_module: Any, inputs: list[Any], runs: int) -> Timed:
+    import torch
+
+    is_cuda = any(isinstance(value, torch.Tensor) and value.is_cuda for value in inputs)
+    clock = _Events() if is_cuda else _Clock()
+
+    class Timing(torch.fx.Interpreter):  # type: ignore[misc]
+        def run_node(self, n: Any) -> Any:
+            if n.op in ("placeholder", "output", "get_attr"):
+                return super().run_node(n)
+            with clock.measuring(n.name):
+                return super().run_node(n)
+
+    flat = torch.fx.Graph()  # without the nesting of inputs and results, which the graph's own code may have
+    flat.output(flat.graph_copy(graph_module.graph, {}))
+    undisturbed_run = torch.fx.GraphModule(graph_module, flat)
+    try:
+        for _ in range(2):
+            undisturbed_run(*inputs)
+            Timing(graph_module).run(*inputs, enable_io_processing=False)
+        clock.take()
+        measurement = Measurement()
+        for _ in range(runs):  # in alternation, so that both see the same machine
+            started = clock.now()
+            undisturbed_run(*inputs)
+            measurement.whole.append(clock.now() - started)
+            Timing(graph_module).run(*inputs, enable_io_processing=False)
+            measurement.add(clock.take())
+    except Exception as error:
+        raise OpscopeError(f"{program.name} raised {first_words(error)} when it ran") from error
+    times = Times(1)
+    for node, seconds in measurement.medians.items():
+        if node in program.main:
+            add_work(times, (program.entry, node), program.main[node].op, seconds)
+    return Timed(measurement.on(program, times), times)
+
+
+class _Clock:
+    """Time of the host, which waits for each operation."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+
+    @contextmanager
+    def measuring(self, node: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self._seconds[node] = time.perf_counter() - started
+
+    def now(self) -> float:
+        return time.perf_counter()
+
+    def take(self) -> dict[str, float]:
+        """The seconds since the last call."""
+        seconds, self._seconds = self._seconds, {}
+        return seconds
+
+
+class _Events(_Clock):
+    """Time of a GPU, by events in its stream; nothing waits until all nodes have run."""
+
+    def __init__(self) -> None:
+        self._events: dict[str, tuple[Any, Any]] = {}
+
+    @contextmanager
+    def measuring(self, node: str) -> Iterator[None]:
+        import torch
+
+        before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        before.record()
+        yield
+        after.record()
+        self._events[node] = before, after
+
+    def now(self) -> float:
+        import torch
+
+        torch.cuda.synchronize()
+        return time.perf_counter()
+
+    def take(self) -> dict[str, float]:
+        self.now()
+        seconds = {node: before.elapsed_time(after) * 1e-3 for node, (before, after) in self._events.items()}
+        self._events = {}
+        return seconds
