@@ -33,7 +33,7 @@ def _spell_out(args: list[str]) -> list[str]:
     bare = {row.flag: row for row in ROWS if row.bare is not None}
     return [
         f"{arg}={bare[arg].bare}" if arg in bare and _is_source(after, bare[arg]) else arg
-        for arg, after in zip(args, [*args[1:], "--"], strict=True)
+        for arg, after in zip(args, (*args[1:], "--"), strict=False)
     ]
 
 
