@@ -109,3 +109,19 @@ def test_a_bad_profile_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_p
     path.write_text(content)
     (line,) = refused(capsys, "demo:train_step", "--profile", path).splitlines()
     assert sentence in line and name in line
+
+
+def test_layer_times_of_tensorrt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A layer has the names of the nodes that were fused into it, as trtexec --exportProfile writes them."""
+    net = Path(__file__).resolve().parents[1] / "samples" / "kineto" / "net.native"
+    names = ["layer_norm", "linear + gelu", "PWN(linear_1, add)", "Reformatting CopyNode for Input Tensor 0 to linear_2", "__myl_Move_0"]
+    layers = [{"name": name, "timeMs": 8.0, "averageMs": 2.0, "medianMs": 2.0, "percentage": 20.0} for name in names]
+    path = tmp_path / "layers.json"
+    path.write_text(json.dumps([{"count": 4}, *layers]))
+    data = cost(capsys, net, "--profile", path)
+    assert {row["node"]: row["seconds"] for row in data["rows"]} == pytest.approx(
+        dict.fromkeys(["layer_norm", "linear", "linear_1", "linear_2"], 2e-3)
+    )
+    assert data["profile"]["steps"] == 4 and [row["kernel"] for row in data["profile"]["unattributed"]] == ["__myl_Move_0"]
+    path.write_text('[{"count": 4}, {"name": "linear", "averageMs": "x"}]')
+    assert "is not complete as layer times of TensorRT" in refused(capsys, net, "--profile", path)

@@ -16,7 +16,10 @@ from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.analysis.costs import Costs
+    from opscope.analysis.devices import Device
     from opscope.profile.place import Times
+    from opscope.readers.timed import Timed
+    from opscope.recording.cost_changes import CostChanges
 
 _MOST_ROWS = 20
 _LONGEST = 70
@@ -25,21 +28,23 @@ _PERS = ("node", "kernel", "op", "module", "source")
 
 @click.command()
 @source_options
+@click.argument("other", metavar="[SOURCE]", required=False, type=click.Path())
 @profile_option
 @measure_option
 @click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this: time if it is measured or estimated, otherwise flops.")
-@click.option("--per", type=click.Choice(_PERS), default="node", show_default=True, help="What a row is.")
+@click.option("--per", type=click.Choice(_PERS), help="What a row is: a node, or with two sources a module, unless you say so.")
 @click.option("--device", metavar="NAME", help="Estimate times for this device: h200, a100, tpu-v5e, …, or a JSON file with its rates.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
 @click.option("--all", "everything", is_flag=True, help="List every row instead of the heaviest.")
 def command(
     source: str,
+    other: str | None,
     module: str | None,
     from_format: str | None,
     profile: str | None,
     measure: bool,
     by: str | None,
-    per: str,
+    per: str | None,
     device: str | None,
     as_json: bool,
     everything: bool,
@@ -58,17 +63,30 @@ def command(
     opscope cost model:make --measure
     opscope cost step.hlo --by bytes
     opscope cost step.hlo --device h200
+    opscope cost before.xplane.pb after.xplane.pb        what got slower, by module
+
+    With two SOURCEs, rows are modules, those that got slower first. Nodes are matched as in `opscope diff`, so names may differ.
     """
     from opscope.analysis.costs import costs_of
     from opscope.analysis.devices import device_of
     from opscope.loading import load_timed
 
     chosen_device = None if device is None else device_of(device)
-    with progress(f"reading {source}") as report:
-        timed = load_timed(source, module=module, format=from_format, profile=profile, measure=measure, progress=report)
-    chosen = [one for one in timed if one.times is not None] or timed
+
+    def load(name: str) -> list[Timed]:
+        with progress(f"reading {name}") as report:
+            timed = load_timed(name, module=module, format=from_format, profile=profile, measure=measure, progress=report)
+        return [one for one in timed if one.times is not None] or timed
+
+    if other is not None:
+        if profile is not None:
+            raise click.UsageError("--profile applies to one source; compare two profiles, or leave it out.")
+        changes = _compared(source, load(source), other, load(other), by, per or "module", chosen_device)
+        say_json(changes.to_json(), indent=1) if as_json else say(*_changes(changes, None if everything else _MOST_ROWS))
+        return
+    chosen = load(source)
     with in_source(source):
-        costs = [costs_of(one.program, one.times, by, per, chosen_device) for one in chosen]
+        costs = [costs_of(one.program, one.times, by, per or "node", chosen_device) for one in chosen]
     if as_json:
         say_json(one_or_programs([one.to_json() for one in costs]), indent=1)
     elif len(costs) == 1:
@@ -76,6 +94,35 @@ def command(
     else:
         cells = [("module", costs[0].by, "rows"), *((one.program, _amount(one.total, one.unit), f"{len(one.rows):,}") for one in costs)]
         say(*modules(cells, "lrr"))
+
+
+def _compared(a: str, before: list[Timed], b: str, after: list[Timed], by: str | None, per: str, device: Device | None) -> CostChanges:
+    """The heaviest modules of two sources."""
+    from opscope.recording.cost_changes import PERS, cost_changes
+
+    if per not in PERS:
+        raise click.UsageError(f"two sources are compared --per {', '.join(PERS)}, not {per}.")
+    with in_source(f"{a} and {b}"):
+        return cost_changes(before[0], after[0], by, per, device)
+
+
+def _changes(changes: CostChanges, most: int | None) -> list[str]:
+    a, b = changes.a, changes.b
+    facts = [
+        ("programs", f"{a.program} → {b.program}"),
+        (a.by, f"{_amount(a.total, a.unit)} → {_amount(b.total, a.unit)} per step{_ratio(a.total, b.total)}"),
+        ("matched", f"{changes.matched:.1%} of it on nodes that both have"),
+    ]
+    rows = [(changes.per, "before", "after", "change", "")]
+    for row in changes.rows[:most]:
+        before, after = ("" if amount is None else _amount(amount, a.unit) for amount in (row.before, row.after))
+        sign = "+" if row.change > 0 else "−" if row.change < 0 else ""
+        rows.append((ellipsize(row.name, _LONGEST), before, after, sign + _amount(abs(row.change), a.unit), _ratio(row.before, row.after)))
+    return blocks(table(facts), table(rows, "lrrrl") + rest(len(changes.rows), most))
+
+
+def _ratio(before: float | None, after: float | None) -> str:
+    return f" ({after / before:.2f}×)" if before and after else ""
 
 
 def _text(costs: Costs, most: int | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -12,12 +13,15 @@ from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
 from opscope.cli.table import BARS, table
 from opscope.errors import OpscopeError
+from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.recording.model import Recording
+    from opscope.recording.pass_costs import PassCost
     from opscope.recording.rows import Row
 
+_COSTS = ("flops", "bytes", "at best")
 _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
 
@@ -32,6 +36,8 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 )  # fmt: skip
 @click.option("--find", metavar="SEARCH", help="After which passes SEARCH (op:all-reduce, any text) is found, and from which on.")
 @click.option("--sort", type=click.Choice(["order", "time"]), default="order", help="By time: every pass that has one, the slowest first.")
+@click.option("--cost", is_flag=True, help="Also the FLOPs and bytes of the program after each pass.")
+@click.option("--device", metavar="NAME", help="With --cost: also the time that the program needs at best on this device.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
 def command(
     source: str,
@@ -41,6 +47,8 @@ def command(
     touching: str | None,
     find: str | None,
     sort: str,
+    cost: bool,
+    device: str | None,
     as_json: bool,
 ) -> None:
     """List compiler passes, one per row, and what each added, removed and changed.
@@ -54,10 +62,16 @@ def command(
     opscope passes dump_dir --find op:all-reduce
     opscope passes dump_dir --touching scope:layer_1
     opscope passes outs --sort time
+    opscope passes dump_dir --cost --device h200
     """
+    from opscope.analysis.devices import device_of
+    from opscope.recording.pass_costs import pass_costs
     from opscope.recording.sources import open_recording
     from opscope.render.wire.compare_passes import compared_rows
 
+    if device is not None and not cost:
+        raise click.UsageError("--device applies to --cost.")
+    chosen_device = None if device is None else device_of(device)
     with progress(f"reading {source}") as report:
         recording = open_recording(source, report, format=from_format)
     if module is not None:
@@ -74,13 +88,17 @@ def command(
     passes, changed = len(rows), sum(not row.unchanged for row in rows)
     if sort == "time":
         rows, everything = _slowest_first(source, rows), True
+    costs: dict[int, PassCost] = {}
+    if cost:
+        with progress("estimating costs") as report:
+            costs = pass_costs((row.snapshot for row in rows), chosen_device, report)
     if as_json:
-        say_json([row.to_json() for row in rows], indent=1)
+        say_json([row.to_json() | (costs[row.snapshot.index]._asdict() if costs else {}) for row in rows], indent=1)
         return
     for name in recording.modules:
         module_rows = _of_module(rows, name)
         if module_rows:
-            say(*([name] if name else []), *_lines(module_rows, everything), "")
+            say(*([name] if name else []), *_lines(module_rows, everything, costs), "")
     unlisted = "" if everything or not hidden else f" ({hidden:,} changed nothing; --all lists them)"
     say(*_remarks(recording, f"{passes:,} passes, {changed:,} changed{unlisted}"))
 
@@ -108,21 +126,31 @@ def _slowest_first(source: str, rows: list[Row]) -> list[Row]:
     return [row for _, row in sorted(timed, key=lambda pair: -pair[0])]
 
 
-def _lines(rows: list[Row], everything: bool) -> list[str]:
+def _lines(rows: list[Row], everything: bool, costs: Mapping[int, PassCost]) -> list[str]:
     timed = any(row.snapshot.seconds is not None for row in rows)
     most = max(row.snapshot.nodes for row in rows) or 1
     shown = rows if everything else _listed(rows)
     numbered = any(_file_number(row) for row in rows)
-    head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "merged", "copied", "changed"]
+    head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "merged", "copied", "changed", *_COSTS]
     absent = {
         *([] if numbered else ["file"]),
         *([] if timed else ["seconds"]),
         *([] if any(row.merged for row in shown) else ["merged"]),
         *([] if any(row.copied for row in shown) else ["copied"]),
+        *([] if costs else _COSTS),
+        *([] if any(cost.estimated_seconds is not None for cost in costs.values()) else ["at best"]),
     }
     columns = [i for i, name in enumerate(head) if name not in absent]
-    cells = [head, *(_cells(row, most) for row in shown)]
-    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrrrr"[i] for i in columns))
+    cells = [head, *([*_cells(row, most), *_cost_cells(costs.get(row.snapshot.index))] for row in shown)]
+    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrrrrrrr"[i] for i in columns))
+
+
+def _cost_cells(cost: PassCost | None) -> list[str]:
+    if cost is None:
+        return [""] * len(_COSTS)
+    least = "≥ " if cost.unknown else ""
+    seconds = "" if cost.estimated_seconds is None else least + short_seconds(cost.estimated_seconds)
+    return [least + short_number(cost.flops), least + short_bytes(cost.bytes), seconds]
 
 
 def _listed(rows: list[Row]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Profiles that name nodes: what ONNX Runtime writes, and tables of node and time."""
+"""Profiles that name nodes: what ONNX Runtime and TensorRT write, and tables of node and time."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from opscope.program.metric import number
 
 _KERNEL = "_kernel_time"
 """How ONNX Runtime ends the name of the event that is the run of a node; others are its fences."""
+_PARTS = re.compile(r"[^\s,+()\[\]{}]+")
 _UNITS = {"s": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
@@ -27,6 +28,8 @@ class Run(NamedTuple):
     seconds: float
     kernel: str = ""
     op: str = ""
+    parts: tuple[str, ...] = ()
+    """The nodes that were fused into it, if `node` is not one itself."""
 
 
 @dataclass
@@ -78,6 +81,22 @@ def _microseconds(event: Mapping[str, Any], key: str) -> float:
         raise OpscopeError(f"has an event {str(event.get('name'))[:60]!r} whose {key!r} {error}") from None
 
 
+def is_tensorrt(head: bytes) -> bool:
+    """Whether a file begins like the layer times that trtexec exports: a list, with the number of runs first."""
+    return re.match(rb'\s*\[\s*\{\s*"count"\s*:', head) is not None and b'"averageMs"' in head
+
+
+def read_tensorrt(data: bytes) -> NodeTimes:
+    """A layer is named after the nodes that were fused into it: `/conv/Conv + /relu/Relu`."""
+    try:
+        entries = json.loads(data)
+        runs = int(entries[0]["count"])
+        layers = [(str(layer["name"]), number(layer["averageMs"]) * runs * 1e-3) for layer in entries[1:]]
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise OpscopeError(f"is not complete as layer times of TensorRT: {type(error).__name__} {error}") from None
+    return NodeTimes(max(runs, 1), [Run(name, seconds, parts=tuple(_PARTS.findall(name))) for name, seconds in layers])
+
+
 def read_table(text: str) -> NodeTimes:
     """A CSV table with the columns `node` and one of seconds, ms, us or ns; several rows of a node are several parts of one run."""
     rows = csv.reader(text.splitlines())
@@ -112,7 +131,7 @@ def place_named(program: Program, measured: NodeTimes) -> Times:
         places = {name: node for name, node in places.items() if name not in by_position}
     times = Times(measured.steps)
     for run in measured.runs:
-        node = places.get(run.node)
+        node = next((places[name] for name in (run.node, *run.parts) if name in places), None)
         name = run.kernel or run.node
         add_work(times, node, f"{run.node}: {name}" if node is None and run.kernel else name, run.seconds)
     return times

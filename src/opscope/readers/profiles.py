@@ -7,7 +7,7 @@ from os import PathLike, fspath
 
 from opscope.errors import SourceError, in_source
 from opscope.naming import listed
-from opscope.profile.node_times import NodeTimes, is_onnxruntime, place_named, read_onnxruntime, read_table
+from opscope.profile.node_times import NodeTimes, is_onnxruntime, is_tensorrt, place_named, read_onnxruntime, read_table, read_tensorrt
 from opscope.profile.place import with_times
 from opscope.program import Program
 from opscope.readers import Progress, kineto, xplane
@@ -29,6 +29,8 @@ def timed_with(programs: Sequence[Program], path: str | PathLike[str]) -> list[T
     with in_source(source.name):
         if is_onnxruntime(source.head):
             return _named(programs, read_onnxruntime(source.read_bytes()), _OPTIMIZED)
+        if is_tensorrt(source.head):
+            return _named(programs, read_tensorrt(source.read_bytes()), "; open the ONNX model that the engine was built from")
         if source.name.lower().endswith(".csv"):
             return _named(programs, read_table(source.read_text()), "")
         if kineto.is_trace(source):
