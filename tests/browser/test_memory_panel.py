@@ -46,7 +46,7 @@ def served(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
         yield serve(dump)
 
 
-def opened(open_address: Callable[..., Viewer], address: str, memory: Memory, **settings: Any) -> Viewer:
+def opened(open_address: Callable[..., Viewer], address: str, **settings: Any) -> Viewer:
     """The page with the panel open, after the last pass."""
     viewer = open_address(address, **settings)
     viewer.key("u")
@@ -81,8 +81,8 @@ def at(viewer: Viewer, memory: Memory, position: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("where", ["page", "served"])
 def test_the_panel_says_what_the_command_says(open_address: Open, where: str, memory: Memory, request: pytest.FixtureRequest) -> None:
-    viewer = opened(open_address, request.getfixturevalue(where), memory)
-    assert viewer.page.get_by_role("status", name="Peak").inner_text() == "3.33 MB, reported by XLA"
+    viewer = opened(open_address, request.getfixturevalue(where))
+    assert viewer.page.get_by_role("status", name="Peak").inner_text() == "peak 3.33 MB, reported by XLA"
     assert point(viewer).startswith(step(memory, memory.peak))
     until(lambda: len(cells(viewer)) > 5)
     live = memory.live(memory.peak)
@@ -93,7 +93,7 @@ def test_the_panel_says_what_the_command_says(open_address: Open, where: str, me
 
 
 def test_the_lane_and_the_graph_are_linked(open_address: Open, page: str, memory: Memory) -> None:
-    viewer = opened(open_address, page, memory)
+    viewer = opened(open_address, page)
     position = memory.position_of("cudnn-conv.1")
     viewer.page.mouse.move(*at(viewer, memory, position))
     until(lambda: point(viewer).startswith(step(memory, position)))
@@ -115,7 +115,7 @@ def test_the_lane_and_the_graph_are_linked(open_address: Open, page: str, memory
 
 
 def test_a_part_of_the_lane_is_highlighted_on_the_graph(open_address: Open, page: str, memory: Memory) -> None:
-    viewer = opened(open_address, page, memory)
+    viewer = opened(open_address, page)
     canvas = viewer.page.get_by_role("application", name="Graph", exact=True)
     before = canvas.screenshot()
     x, y = at(viewer, memory, 3)
@@ -131,8 +131,8 @@ def test_a_part_of_the_lane_is_highlighted_on_the_graph(open_address: Open, page
     until(lambda: canvas.screenshot() == before)
 
 
-def test_groups_sum_up_and_close(open_address: Open, page: str, memory: Memory) -> None:
-    viewer = opened(open_address, page, memory)
+def test_groups_sum_up_and_close(open_address: Open, page: str) -> None:
+    viewer = opened(open_address, page)
     viewer.page.get_by_label("Group buffers by").select_option("kind")
     until(lambda: any(row[1].startswith("saved ") for row in cells(viewer)))
     first = cells(viewer)[0]
@@ -141,8 +141,8 @@ def test_groups_sum_up_and_close(open_address: Open, page: str, memory: Memory) 
     until(lambda: len(cells(viewer)) > 1 and len(cells(viewer)[1]) == 2)
 
 
-def test_the_dock_shows_one_panel_and_remembers_sizes(open_address: Open, page: str, memory: Memory) -> None:
-    viewer = opened(open_address, page, memory, viewport={"width": 900, "height": 700}, color_scheme="dark")
+def test_the_dock_shows_one_panel_and_remembers_sizes(open_address: Open, page: str) -> None:
+    viewer = opened(open_address, page, viewport={"width": 900, "height": 700}, color_scheme="dark")
     panel = viewer.page.get_by_role("region", name="Memory", exact=True)
     before = panel.bounding_box()["height"]
     viewer.page.get_by_role("separator", name="Resize memory").focus()

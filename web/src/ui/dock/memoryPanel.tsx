@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { GROUPED_BY, type GroupedBy } from "../../core/memory/live";
 import { bytesText } from "../../core/text/quantities";
-import type { StepFacts } from "../engine/memoryProtocol";
+import type { MemorySummary, StepFacts } from "../engine/memoryProtocol";
 import { useSignal } from "../panels/hooks";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
@@ -32,7 +32,7 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
       {bar(
         <>
           <span class="quiet" role="status" aria-label="Peak">
-            {summary ? `${bytesText(summary.peakBytes)}, ${ORIGINS[summary.origin]}` : lane.problem ? "" : "Reading…"}
+            {summary ? `peak ${bytesText(summary.peakBytes)}, ${ORIGINS[summary.origin]}` : lane.problem ? "" : "Reading…"}
           </span>
           <ToLastPass lane={lane} session={session} />
           <span class="grow" />
@@ -71,7 +71,7 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
           <Lane session={session} lane={lane} />
           <p class="point" role="status" aria-label="Point">
             {facts && summary ? sentence(facts, summary.steps) : " "}
-            {summary && live && <Kinds lane={lane} session={session} />}
+            {facts && summary && <Kinds facts={facts} summary={summary} session={session} />}
           </p>
           <LiveSet session={session} lane={lane} />
         </>
@@ -85,10 +85,16 @@ function sentence({ position, runs, bytes }: StepFacts, steps: number): string {
   return `Step ${(position + 1).toLocaleString("en-US")} of ${steps.toLocaleString("en-US")}${name}: ${bytesText(bytes)} in use`;
 }
 
-/** The colours, with the bytes of each kind at the point. */
-function Kinds({ lane, session }: { readonly lane: MemoryLane; readonly session: Session }): JSX.Element {
-  const { byKind } = lane.live!;
-  const { kinds, unknown } = lane.summary!;
+/** The colours, with the bytes of each kind at a point. */
+function Kinds({
+  facts: { byKind },
+  summary: { kinds, unknown },
+  session,
+}: {
+  readonly facts: StepFacts;
+  readonly summary: MemorySummary;
+  readonly session: Session;
+}): JSX.Element {
   return (
     <>
       {kinds.map((kind, i) =>

@@ -53,7 +53,6 @@ export class Cost {
       grouping: this.grouping.name,
       total: quantityText(total, metric.unit),
       cells: cells.flatMap((cell) => this.cell(cell, metric.unit, total, shown) ?? []),
-      path: this.around(root).map((group) => ({ key: keyOf(group, -1), name: this.nameOf(group, -1) })),
       unknown: unknownOf(program, metric)?.graph[graph] ?? 0,
     };
   }

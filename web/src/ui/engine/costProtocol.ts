@@ -32,8 +32,6 @@ export interface CostView {
   readonly grouping: string;
   readonly total: string;
   readonly cells: readonly CostCell[];
-  /** The cells around the one that fills the width, from the outside in. */
-  readonly path: readonly { readonly key: string; readonly name: string }[];
   /** Operations whose amount is unknown. */
   readonly unknown: number;
 }

@@ -27,15 +27,13 @@ export class ShownMemory {
   }
 
   step(position: number): StepFacts {
-    return { position, runs: this.runsAt(position), bytes: this.usage(position, position + 1, 1).total[0] };
+    const { total, stack } = this.usage(position, position + 1, 1);
+    return { position, runs: this.runsAt(position), bytes: total[0], byKind: stack };
   }
 
   live(position: number, by: GroupedBy, closed: readonly string[]): LiveSummary {
-    const { memory } = this;
-    const { total, stack } = this.usage(position, position + 1, 1);
-    this.lines = liveAt(memory, position, by, new Set(closed));
-    const buffers = this.lines.reduce((sum, { buffer, shares, group }) => sum + (group === undefined && buffer >= 0 && !shares ? 1 : 0), 0);
-    return { position, runs: this.runsAt(position), bytes: total[0], lines: this.lines.length, buffers, byKind: [...stack] };
+    this.lines = liveAt(this.memory, position, by, new Set(closed));
+    return { ...this.step(position), lines: this.lines.length };
   }
 
   rows(from: number, to: number): LiveRow[] {

@@ -19,14 +19,13 @@ export interface StepFacts {
   /** Undefined before the first step and after the last. */
   readonly runs: Named | undefined;
   readonly bytes: number;
+  /** Bytes by kind, in the order of the kinds. */
+  readonly byKind: Float64Array;
 }
 
 export interface LiveSummary extends StepFacts {
-  /** Lines of the list, which `memoryRows` gives; how many of them are buffers, each memory once. */
+  /** Lines of the list, which `memoryRows` gives. */
   readonly lines: number;
-  readonly buffers: number;
-  /** Bytes by kind, in the order of the kinds. */
-  readonly byKind: readonly number[];
 }
 
 /** A line of the list of buffers: a group with the sum of its buffers, or a buffer. */
