@@ -47,7 +47,8 @@ def test_an_unknown_name_is_an_error(recording: Recording) -> None:
 def test_the_prompt_prints_the_history(tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dump")
     command = [sys.executable, "-m", "opscope", "repl", f"{dump}@0"]
-    done = subprocess.run(command, input="history TANH.4\nhistory zero.6\n", capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, input="history TANH.4\nhistory zero.6\nhistory fusion.12\n", capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "outer / fusion" in done.stdout and "tanh.4, negate.5 fused into fusion.12" in done.stdout
     assert "no pass changed zero.6" in done.stdout
+    assert done.stdout.count("tanh.4, negate.5 fused into fusion.12") == 2, "a node of a later pass is found too"

@@ -96,8 +96,9 @@ def command(
         drawer.close()
 
 
-def _history(source: str, program: Program) -> Callable[[str, str], list[Step]] | None:
-    """A function that follows a node through the passes of the program's recording; None if the source is not one."""
+def _history(source: str, program: Program) -> Callable[[str | None, str], list[Step]] | None:
+    """A function that follows a node through the passes of the program's recording; None if the source is not one. A node without a
+    graph is one of another pass."""
     from opscope.recording.sources import is_recording_source, open_recording, split_at
 
     base, which = split_at(source)
@@ -109,8 +110,10 @@ def _history(source: str, program: Program) -> Callable[[str, str], list[Step]] 
         with progress(f"reading {base}") as report:
             return open_recording(base, report)
 
-    def history(graph: str, node: str) -> list[Step]:
+    def history(graph: str | None, node: str) -> list[Step]:
         passes = recording()
+        if graph is None:
+            return passes.history(node, passes.with_node(node)[-1].index)
         last = {snapshot.module: snapshot.index for snapshot in passes}
         index = which or next(i for i in reversed(last.values()) if passes[i].program.name == program.name)
         return passes.history((graph, node), index)

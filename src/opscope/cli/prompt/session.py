@@ -53,7 +53,7 @@ class Session:
         say: Callable[..., None],
         complain: Callable[[str], None],
         open_viewer: Callable[[], str],
-        history: Callable[[str, str], Iterable[Step]] | None = None,
+        history: Callable[[str | None, str], Iterable[Step]] | None = None,
         directory: Path | None = None,
         most_listed: int | None = None,
     ) -> None:
@@ -66,7 +66,7 @@ class Session:
         """Prints an error."""
         self.open_viewer = open_viewer
         self.history = history
-        """The passes that changed a node (its graph and id), if the program is part of a recording."""
+        """The passes that changed a node, if the program is part of a recording: by graph and id, or only by an id of another pass."""
         self.directory = directory
         """Where extracts go; by default the current directory."""
         self.most_listed = most_listed
@@ -297,14 +297,15 @@ class Session:
             self.say(f"  {frame.file}:{frame.line}" + (f" in {frame.function}" if frame.function else ""))
 
     def do_history(self, words: list[str]) -> None:
-        """history NAME  print which passes created and changed an instruction, and what it became (in a recording or dump)"""
+        """history NAME  print which passes created and changed an instruction of any pass, and what it became (in a recording or dump)"""
         if len(words) != 1:
             raise OpscopeError("usage: history NAME")
         if self.history is None:
             raise OpscopeError("this program has no passes; start from a recording or a dump directory, as in `opscope repl dump_dir@12`")
-        graph, node = self.names.node(words[0])
-        rows = [(str(step.snapshot.index), step.snapshot.title, step.evidence, str(step)) for step in self.history(graph.name, node.id)]
-        self.say(*(table([("#", "pass", "evidence", "what it did"), *rows], "rlll") if rows else [f"no pass changed {node.id}"]))
+        match = self.names.find(words[0])
+        graph, id = (match[0].name, match[1].id) if match else (None, words[0])
+        rows = [(str(step.snapshot.index), step.snapshot.title, step.evidence, str(step)) for step in self.history(graph, id)]
+        self.say(*(table([("#", "pass", "evidence", "what it did"), *rows], "rlll") if rows else [f"no pass changed {id}"]))
 
     def do_extract(self, words: list[str]) -> None:
         """extract NAME [height]  write the instruction, or the computation, with `height` levels of operands (all) as an HLO module"""

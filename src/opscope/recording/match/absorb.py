@@ -1,7 +1,7 @@
 """Nodes that were merged into another: a bias add into its matmul, a transpose into its dot.
 
 The node is gone, its only user is still there, and that user now has the node's operands, of which it did not have one before. Then both
-nodes became the one that is left.
+nodes became the one that is left. If a new node does the same at the same place of the user's program, the node rather became that one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ def absorbed(pairs: Pairs) -> dict[int, int]:
     """{node of a that is gone: node of b that it was merged into}."""
     merged: dict[int, int] = {}
     a, b = pairs.a, pairs.b
+    op_a, op_b = pairs.labels.of["op"]
+    place_a, place_b = pairs.labels.place
+    made_anew = {(op_b[y], place_b[y]) for y in pairs.free_b(range(len(b))) if place_b[y]}
     for x in range(len(a) - 1, -1, -1):
-        if pairs.counterpart_a[x] != FREE or not a.operands[x]:
+        if pairs.counterpart_a[x] != FREE or not a.operands[x] or (op_a[x], place_a[x]) in made_anew:
             continue
         users = {edge // TAGS for edge in a.users[x]}
         into = {merged.get(user, pairs.counterpart_a[user]) for user in users}

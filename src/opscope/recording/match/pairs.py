@@ -50,7 +50,7 @@ class Pairs:
 
     def pair(self, x: int, y: int, evidence: str = "") -> int:
         """Match two nodes if both are free. Returns the number of new pairs, 0 or 1."""
-        if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE or not (evidence or self._same_layer(x, y)):
+        if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE or not (evidence or self.same_layer(x, y)):
             return 0
         self.counterpart_a[x], self.counterpart_b[y] = y, x
         self.name_a[x] = self.name_b[y] = x
@@ -58,7 +58,7 @@ class Pairs:
         self.fresh.append(x)
         return 1
 
-    def _same_layer(self, x: int, y: int) -> bool:
+    def same_layer(self, x: int, y: int) -> bool:
         return not (self._keeps_layers and self.labels.in_other_layers(x, y))
 
     def pair_graphs(self, ga: int, gb: int) -> bool:
@@ -149,7 +149,7 @@ class Pairs:
             return
         if not self.across and self.graph_a[self.a.graph[x]] != self.b.graph[y]:
             return
-        if not self._same_layer(x, y):
+        if not self.same_layer(x, y):
             return
         scores = self._scores.setdefault(x, {})
         if y not in scores:

@@ -111,7 +111,7 @@ class _Slots:
         op_a, op_b = self._pairs.labels.of["op"]
         is_shared = any(len(self._pairs.b.users[i]) > 1 for i in chain[1:])
         same_form = op_a[old] == op_b[new] and len(self._pairs.a.operands[old]) == len(self._pairs.b.operands[new])
-        if is_shared or not same_form or not self._pairs.pair(old, new, "slot"):
+        if is_shared or not same_form or not self._pairs.same_layer(old, new) or not self._pairs.pair(old, new, "slot"):
             return None
         self._gone.remove(old)
         self._new.remove(new)

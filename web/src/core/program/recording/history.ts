@@ -106,7 +106,13 @@ export function stepOf(diff: PassDiff, old: readonly number[], now: readonly num
     };
   return now.length > FRONTIER
     ? undefined
-    : { old: touched.map((node) => diff.counterpart[node]), new: touched, kind: "changed", ...evidenceFor(diff, touched), changes };
+    : {
+        old: touched.map((node) => diff.counterpart[node]),
+        new: touched,
+        kind: changes.length || touched.some((node) => diff.rule.has(node)) ? "changed" : "became",
+        ...evidenceFor(diff, touched),
+        changes,
+      };
 }
 
 /** Nodes without a counterpart, of which the candidates are known: those before (`old`) of nodes after, or those after of nodes before. */
