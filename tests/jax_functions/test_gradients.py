@@ -162,3 +162,19 @@ def test_an_exponential_is_carried_out_by_the_product_with_its_own_result() -> N
         reading = [links[main.name, node.id] for node in products if any(name == exponential for name, _ in node.inputs)]
         operations = sorted(", ".join(main[name].op for _, name in forward) for forward in reading)
         assert operations in (["exponential"], ["divide", "exponential"]), exponential
+
+
+def test_the_broadcast_of_a_bias_is_undone_by_its_sum_and_nothing_else() -> None:
+    """A softmax on one line: the products of the division's derivative have the shape of the broadcast, but are not part of it."""
+    import jax.numpy as jnp
+
+    def loss(x: Any, bias: Any) -> Any:
+        y = x + bias
+        return jnp.mean(jnp.exp(y - y.max(-1, keepdims=True)) / jnp.exp(y - y.max(-1, keepdims=True)).sum(-1, keepdims=True))
+
+    program = capture_object(jax.value_and_grad(loss, argnums=(0, 1)), jnp.ones((4, 8)), jnp.ones(8), stage="hlo")
+    main = program.main
+    shift = next(node for node in main if node.op == "add")
+    (broadcast,) = (name for name, _ in shift.inputs if main[name].op == "broadcast")
+    undone = [main[link.node] for link in backward_links(program) if (main.name, broadcast) in link.forward]
+    assert [(node.op, node.type_text) for node in undone] == [("reduce", "f32[8]")]
