@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -439,3 +441,45 @@ def test_what_a_loop_carries_is_known_at_every_stage() -> None:
             loop = next(node for node in opscope.capture(function, *arguments, stage=stage).main if node.op.endswith("while"))
             assert first_carried(loop) == 0
     assert {first_carried(node) for node in opscope.capture(branch, X, W).main} == {-1}
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["weight", "bias", "activation", "rate"], meta_fields=[])
+@dataclass
+class Layer:
+    """A module as Equinox and Penzai have them: a callable pytree with leaves that are not arrays."""
+
+    weight: Any
+    bias: Any
+    activation: Any
+    rate: float
+
+    def __call__(self, x: Any, *, train: bool = False) -> Any:
+        y = self.activation(x @ self.weight)
+        return (y * self.rate if train and self.rate > 0 else y), self.activation
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_callable_pytree_is_a_function_of_its_arrays(stage: str) -> None:
+    layer = Layer(W, None, jnp.tanh, 0.5)
+    program = opscope.capture(layer, X, train=True, stage=stage)
+    assert "Layer" in program.name and "tanh" in ops(program), "the activation is called, and the setting chooses a branch"
+    assert len(program.main.parameters) == 2
+    if stage == "jaxpr":
+        assert [(node.id, node.role) for node in program.main.parameters] == [("self.weight", "parameter"), ("x", "input")]
+        assert "mul" in ops(program) and "mul" not in ops(opscope.capture(layer, X))
+
+
+def test_a_function_may_take_a_callable_pytree() -> None:
+    def loss(layer: Layer, x: Any, scale: float) -> Any:
+        return layer(x)[0].sum() * scale
+
+    program = opscope.capture(loss, Layer(W, None, jnp.tanh, 0.5), X, 2.0)
+    assert [node.id for node in program.main.parameters] == ["layer.weight", "x", "scale"]
+
+
+def test_a_stage_that_jax_does_not_have_is_meant_for_a_function_that_takes_one() -> None:
+    def part(x: Any, stage: Any) -> Any:
+        return x * stage
+
+    assert [node.id for node in opscope.capture(part, X, stage=2).main.parameters] == ["x", "stage"]
+    assert opscope.capture(part, X, 2, stage="hlo").main.parameters, "a name of a stage is always capture's"

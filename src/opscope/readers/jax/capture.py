@@ -1,4 +1,4 @@
-"""Live JAX objects as Programs: functions, jitted functions, Lowered, Compiled, ClosedJaxpr, Exported, Flax modules.
+"""Live JAX objects as Programs: functions, jitted functions, Lowered, Compiled, ClosedJaxpr, Exported, modules.
 
 The stage decides what is captured: `jaxpr` (what JAX traced), `stablehlo` (what it passes to the compiler), `hlo` (the same in XLA's
 form) or `optimized` (what XLA compiled it to).
@@ -15,7 +15,8 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
-from opscope.readers.jax.flax import Call, as_function, named_calls
+from opscope.readers.jax import flax, modules
+from opscope.readers.jax.flax import Call, named_calls
 from opscope.readers.jax.jaxpr import read_jaxpr
 from opscope.readers.mistakes import check_spelling
 from opscope.readers.mlir import read_mlir
@@ -27,7 +28,7 @@ _OPTIONS = ("stage", "static_argnums", "static_argnames", "donate_argnums", "com
 def capture(
     obj: Any,
     *args: Any,
-    stage: str | None = None,
+    stage: Any = None,
     static_argnums: int | tuple[int, ...] | None = None,
     static_argnames: str | tuple[str, ...] | None = None,
     donate_argnums: int | tuple[int, ...] | None = None,
@@ -35,7 +36,10 @@ def capture(
     **kwargs: Any,
 ) -> Program | None:
     """The Program of a JAX object at a stage, or None if it is not a JAX object. Arrays may be `jax.ShapeDtypeStruct`s."""
-    if stage is not None and stage not in STAGES:
+    is_stage = stage is None or (isinstance(stage, str) and stage in STAGES)
+    if not is_stage and _takes_stage(obj):
+        kwargs["stage"], stage = stage, None
+    elif not is_stage:
         raise OpscopeError(f"JAX has no stage {stage!r}; choose one of: {', '.join(STAGES)}")
     program = _from_stage_object(obj, stage)
     if program is not None:
@@ -44,7 +48,7 @@ def capture(
         return None
     check_spelling(obj, getattr(obj, "__name__", type(obj).__name__), kwargs, _OPTIONS)
     call = Call(obj, args, kwargs)
-    function, args, kwargs, roles = as_function(call)
+    function, args, kwargs, roles = modules.as_function(flax.as_function(call))
     if not args and not kwargs and _needs_inputs(function):
         name = getattr(function, "__name__", type(function).__name__)
         raise OpscopeError(
@@ -55,6 +59,14 @@ def capture(
     if stage in (None, "jaxpr"):
         return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced, (args, kwargs)), roles)
     return _lowered(traced.lower(), str(stage), compiler_options)
+
+
+def _takes_stage(obj: Any) -> bool:
+    """Has the function a parameter `stage` of its own, as the parts of a pipeline do? Then what is not a stage of JAX is meant for it."""
+    try:
+        return callable(obj) and "stage" in inspect.signature(obj).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def _needs_inputs(function: Callable[..., Any]) -> bool:

@@ -1,0 +1,89 @@
+"""Callable pytrees (the modules of Equinox and Penzai) as plain functions of their arrays, so that they can be traced like any other
+function. What is not an array in them, such as an activation function or the rate of a dropout, is a constant of the trace."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from opscope.program import Role
+from opscope.readers.jax.flax import Call
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def as_function(call: Call) -> Call:
+    """A call of a module, or of a function that takes modules, as the call of a function of arrays; any other call is returned as it is."""
+    is_module = _is_module(call.function)
+    if not is_module and not any(map(_is_module, (*call.args, *call.kwargs.values()))):
+        return call
+    inputs = [*call.args, *call.kwargs.values()]
+    given = [call.function, *inputs] if is_module else inputs
+    traced = [_arrays_of(item) if is_module or _is_module(item) else item for item in given]
+    names = list(call.kwargs)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        items = [_with_arrays(item, arrays) for item, arrays in zip(given, (*args, *(kwargs[name] for name in names)), strict=True)]
+        function = items.pop(0) if is_module else call.function
+        count = len(call.args)
+        return _arrays_of(function(*items[:count], **dict(zip(names, items[count:], strict=True))), numbers=True)
+
+    positional = len(given) - len(names)
+    run.__name__ = getattr(call.function, "__name__", type(call.function).__name__)
+    run.__signature__ = _signature(call.function, is_module)  # type: ignore[attr-defined]
+    keywords = dict(zip(names, traced[positional:], strict=True))
+    return Call(run, tuple(traced[:positional]), keywords, _roles(*traced) if is_module else ())
+
+
+def _is_module(item: Any) -> bool:
+    """Is this a callable pytree? Flax's modules are handled elsewhere, and the arrays of a partial function are constants."""
+    import jax
+
+    nnx = sys.modules.get("flax.nnx")
+    if not callable(item) or isinstance(item, (type, partial)) or (nnx is not None and isinstance(item, nnx.Module)):
+        return False
+    return not jax.tree_util.treedef_is_leaf(jax.tree_util.tree_structure(item))
+
+
+def _is_array(leaf: Any) -> bool:
+    import jax
+    import numpy as np
+
+    return isinstance(leaf, (jax.Array, jax.ShapeDtypeStruct, np.ndarray, np.generic))
+
+
+def _arrays_of(tree: Any, *, numbers: bool = False) -> Any:
+    """A tree with None for what is not an array (nor, on request, a number)."""
+    import jax
+
+    return jax.tree.map(lambda leaf: leaf if _is_array(leaf) or (numbers and isinstance(leaf, _NUMBERS)) else None, tree)
+
+
+def _with_arrays(tree: Any, arrays: Any) -> Any:
+    """A tree with these arrays in place of its own."""
+    import jax
+
+    return jax.tree.map(lambda array, leaf: leaf if array is None else array, arrays, tree, is_leaf=lambda leaf: leaf is None)
+
+
+def _signature(function: Callable[..., Any], is_module: bool) -> inspect.Signature | None:
+    """JAX names the graph's parameters by it."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    itself = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)] if is_module else []
+    return signature.replace(parameters=[*itself, *signature.parameters.values()])
+
+
+def _roles(module: Any, *inputs: Any) -> tuple[Role, ...]:
+    """A module's arrays of real numbers are parameters; its others (keys, counters) are state."""
+    import jax
+    import jax.numpy as jnp
+
+    state: list[Role] = ["parameter" if jnp.issubdtype(leaf.dtype, jnp.inexact) else "buffer" for leaf in jax.tree.leaves(module)]
+    others: list[Role] = ["input" for _ in jax.tree.leaves(inputs)]
+    return (*state, *others)
