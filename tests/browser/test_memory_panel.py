@@ -124,8 +124,7 @@ def test_a_part_of_the_lane_is_highlighted_on_the_graph(open_address: Open, page
     viewer.page.mouse.move(*at(viewer, memory, 30), steps=5)
     viewer.page.mouse.up()
     viewer.page.mouse.move(5, 5)
-    viewer.idle()
-    assert canvas.screenshot() != before
+    until(lambda: canvas.screenshot() != before)
     slider(viewer).focus()
     viewer.key("Escape")
     until(lambda: canvas.screenshot() == before)
