@@ -27,8 +27,10 @@ export class Display {
     const [before, place] = [session.view, this.place];
     if (!place) return;
     const isBack = last && sameView(last.before, view) && isNear(last.since, place);
-    await session.follow(view, isBack ? { place: last.place } : move);
-    this.last = this.place && { before, after: session.view, place, since: this.place };
+    const drawn = session.follow(view, isBack ? { place: last.place } : move);
+    const { changes } = session;
+    await drawn;
+    if (changes === session.changes) this.last = this.place && { before, after: session.view, place, since: this.place };
   }
 
   private get place(): Place | undefined {

@@ -95,7 +95,7 @@ export function mount(element: HTMLElement, options: SessionOptions): Viewer {
     whenIdle: () => session.panes.whenIdle(),
     state: () => describe(session),
     reload: () => void session.open(session.view.source),
-    show: (view) => session.change({ ...startingAt(view), panels: session.view.panels }, { look: "first" }),
+    show: (view) => session.begin({ ...startingAt(view), panels: session.view.panels }),
   };
 }
 

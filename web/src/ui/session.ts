@@ -48,6 +48,8 @@ const MOST_MATCHES_SHOWN = 3000;
 
 export class Session {
   view: ViewState;
+  /** How often somebody has changed it. */
+  changes = 0;
   program: ProgramSummary | undefined;
   shown: Shown | undefined;
   problem: string | undefined;
@@ -162,7 +164,7 @@ export class Session {
     try {
       this.program = await this.waiting((report) => this.client.load(entry.at, (part) => report(part, `Loading ${entry.name}…`)));
       this.timeline.opened(this.program.passes);
-      if (this.program.opensInHalves && isFresh(this.view)) this.note(inHalves(this.view, this.program.groupings));
+      if (this.atFirst(this.view) !== this.view) this.note(this.atFirst(this.view));
       if (this.view.pass === 0 && this.timeline.start > 0) this.note({ ...this.view, pass: this.timeline.start });
     } catch (error) {
       return this.fail(error);
@@ -171,6 +173,16 @@ export class Session {
     await this.styling.loaded();
     await this.finder.refresh();
     await this.draw({ look: "first", restore });
+  }
+
+  /** A training program is first seen with forward beside backward, unless somebody has said what to show. */
+  private atFirst(view: ViewState): ViewState {
+    return this.program?.opensInHalves && isFresh(view) ? inHalves(view, this.program.groupings) : view;
+  }
+
+  /** Shows something else of the program from the start, as opening it does. */
+  begin(view: ViewState): void {
+    this.change(this.atFirst(view), { look: "first" });
   }
 
   openSource(source: number): void {
@@ -193,6 +205,7 @@ export class Session {
 
   /** Makes a state a step of the history. The previous one keeps its camera; another picture starts without one. */
   private record(view: ViewState, how: "push" | "replace" = "push"): void {
+    this.changes++;
     this.cameraAddress.write();
     this.view = { ...view, camera: sameView(this.view, view) ? this.view.camera : undefined };
     this.history[how](this.view);
