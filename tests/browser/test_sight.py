@@ -16,13 +16,16 @@ SIZES = [(900, 700), (1600, 1000), (3840, 2160)]
 
 def areas(viewer: Viewer, selector: str) -> dict[str, dict[str, float]]:
     """The visible elements and where they are, by what they are called."""
-    found: dict[str, dict[str, float]] = {}
-    for i, element in enumerate(viewer.page.locator(f"{selector} >> visible=true").all()):
-        box = element.bounding_box()
-        name = element.get_attribute("aria-label") or element.get_attribute("class") or element.inner_text()
-        if box and box["width"] > 0 and box["height"] > 0:
-            found[f"{name} ({i})"] = box
-    return found
+    boxes: dict[str, dict[str, float]] = viewer.page.locator(f"{selector} >> visible=true").evaluate_all(
+        """elements => Object.fromEntries(elements
+            .map((element, i) => {
+                const { x, y, width, height } = element.getBoundingClientRect();
+                const name = element.getAttribute('aria-label') || element.getAttribute('class') || element.innerText;
+                return [`${name} (${i})`, { x, y, width, height }];
+            })
+            .filter(([, { width, height }]) => width > 0 && height > 0))"""
+    )
+    return boxes
 
 
 def overlapping(boxes: dict[str, dict[str, float]]) -> list[tuple[str, str]]:
