@@ -75,14 +75,14 @@ def _scopes(launches: Graph, compiled: Compiled) -> dict[str, Path]:
     for node in reversed(launches.nodes):
         if node.role != "op":
             continue
-        known = [modules[name] for name in _names(node) if name in modules]
+        named = [modules[name] for name in _names(node) if name in modules]
         if not compiled.is_backward:
-            paths = known[-1:] if "::" in str(node.attrs.get(LAUNCH_ATTR)) else known
+            paths = named[-1:] if "::" in str(node.attrs.get(LAUNCH_ATTR)) else named
         else:
             read = [parameters[name] for name, _ in node.inputs if name in parameters]
             saved = [modules[name] for value, _ in node.inputs for name in compiled.sources.get(value, ()) if name in modules]
             used = [scopes[user][:-1] for user in users.get(node.id, ()) if user in scopes]
-            paths = read or gradients.get(node.id, []) or known or saved or used
+            paths = read or gradients.get(node.id, []) or named or saved or used
         if paths:
             scopes[node.id] = common_scope(paths)
     return scopes
