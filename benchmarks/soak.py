@@ -179,8 +179,8 @@ class Server:
         after = time.monotonic()
         current = self.current(before, after)
         if wire not in [self.soak.wires[version] for version in current]:
-            known = self.soak.wires.index(wire) if wire in self.soak.wires else "a program that the file never contained"
-            self.soak.fault(f"wrong answer: {known}, where the file contained {sorted(current)}")
+            answer = self.soak.wires.index(wire) if wire in self.soak.wires else "a program that the file never contained"
+            self.soak.fault(f"wrong answer: {answer}, where the file contained {sorted(current)}")
         self.soak.count("programs answered and compared")
 
     def current(self, before: float, after: float) -> set[int]:
@@ -246,9 +246,9 @@ class Exports:
         self.pictures = []
         for path in soak.versions:
             process = soak.opscope("export", path, "-o", self.target, "--force")
-            _, said = process.communicate()
+            _, message = process.communicate()
             if process.returncode:
-                raise SystemExit(said)
+                raise SystemExit(message)
             self.pictures.append(self.target.read_bytes())
 
     def export(self) -> None:
