@@ -155,6 +155,26 @@ def test_what_is_left_of_a_damaged_trace_is_shown(tmp_path: Path, capsys: pytest
     assert cost(capsys, damaged)["notes"] == ["the trace has damaged events; the times are of what could be read"]
 
 
+def test_an_event_of_any_shape_is_at_most_damaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = events_of(GRAPHS)
+    span = next(event for event in events if event.get("cat") == "cpu_op")
+    kernel = next(event for event in events if event.get("cat") == "kernel")
+    odd: list[dict[str, Any]] = [
+        *({**span, "name": name} for name in (5, None, [], {})),
+        *({**span, "cat": "python_function", "name": name} for name in (5, None)),
+        *({**event, key: value} for event in (span, kernel) for key in ("cat", "args", "ts", "tid") for value in ([1], "x", None, 1e300)),
+        {**kernel, "name": None},
+    ]
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [*events, *odd]}))
+    assert cost(capsys, path)["notes"] == ["the trace has damaged events; the times are of what could be read"]
+    many_digits = json.dumps({**kernel, "args": {"correlation": 0}}).replace('"correlation": 0', '"correlation": ' + "9" * 5000)
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events})[:-2] + f", {many_digits}]}}")
+    assert cost(capsys, path)["rows"]
+    path.write_text(path.read_text().replace('{"ph": "X", "cat": "kernel"', '{"cat": "kernel", "ph": "X"'))  # not as Kineto writes it
+    assert cost(capsys, path)["notes"] == ["the trace is damaged; the times are of what could be read"]
+
+
 def test_a_trace_of_something_else_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], logs: Path) -> None:
     empty = tmp_path / "empty.json"
     empty.write_text('{"schemaVersion": 1, "traceEvents": []}')

@@ -36,7 +36,7 @@ _SPAN = re.compile(
 The patterns only save time: an event that they do not recognize is decoded as JSON."""
 _ARGUMENTS = ("External id", "Sequence number", "Fwd thread id", "correlation", "stream", "device")
 _KEYS = tuple([(name, f'"{name}":') for name in _ARGUMENTS])
-_NUMBER = re.compile(r"\s*(-?\d+)")
+_NUMBER = re.compile(r"\s*(-?\d{1,18})(?!\d)")
 
 
 class EventStream:
@@ -78,7 +78,7 @@ class EventStream:
                     self.problem = self.problem or "the trace is truncated"
                     return
                 text, at = text[at:] + more, 0
-            except RecursionError:
+            except (RecursionError, ValueError):  # nested too deeply, or a number of thousands of digits
                 self.problem = "the trace is damaged"
                 return
             else:

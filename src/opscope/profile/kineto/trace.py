@@ -109,7 +109,7 @@ def read_trace(stream: BufferedIOBase, took: Callable[[int], None] | None = None
                 args = event["args"]
                 if "External id" in args and "correlation" in args:
                     launches[int(args["correlation"])] = int(args["External id"])
-        except (KeyError, TypeError, ValueError, OverflowError):  # an event without what every event has
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):  # an event without what every event has
             trace.problem = "the trace has damaged events"
     for index, correlation in orphans.items():
         trace.work.external[index] = launches.get(correlation, -1)
@@ -118,7 +118,7 @@ def read_trace(stream: BufferedIOBase, took: Callable[[int], None] | None = None
 
 
 def _add_span(trace: Trace, event: dict[str, Any], kind: int) -> None:
-    name = event["name"]
+    name = str(event["name"])
     if kind == FRAME:
         if name.startswith(_MODULE):
             kind, name = MODULE, name[len(_MODULE) :]
