@@ -159,9 +159,9 @@ def test_an_event_of_any_shape_is_at_most_damaged(tmp_path: Path, capsys: pytest
     events = events_of(GRAPHS)
     span = next(event for event in events if event.get("cat") == "cpu_op")
     kernel = next(event for event in events if event.get("cat") == "kernel")
+    names: list[Any] = [5, None, [], {}]
     odd: list[dict[str, Any]] = [
-        *({**span, "name": name} for name in (5, None, [], {})),
-        *({**span, "cat": "python_function", "name": name} for name in (5, None)),
+        *({**span, "cat": category, "name": name} for category in ("cpu_op", "python_function") for name in names),
         *({**event, key: value} for event in (span, kernel) for key in ("cat", "args", "ts", "tid") for value in ([1], "x", None, 1e300)),
         {**kernel, "name": None},
     ]
