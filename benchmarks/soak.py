@@ -179,8 +179,8 @@ class Server:
         after = time.monotonic()
         current = self.current(before, after)
         if wire not in [self.soak.wires[version] for version in current]:
-            version = self.soak.wires.index(wire) if wire in self.soak.wires else "a program that the file never contained"
-            self.soak.fault(f"wrong answer: {answer}, where the file contained {sorted(current)}")
+            content = self.soak.wires.index(wire) if wire in self.soak.wires else "a program that the file never contained"
+            self.soak.fault(f"wrong answer: {content}, where the file contained {sorted(current)}")
         self.soak.count("programs answered and compared")
 
     def current(self, before: float, after: float) -> set[int]:
