@@ -22,6 +22,7 @@ from opscope.naming import refuse_unknown
 
 Theme: TypeAlias = Literal["light", "dark"]
 Background: TypeAlias = Literal["theme", "white", "transparent"]
+ColourScale: TypeAlias = Literal["value", "rank", "share"]
 Rankdir: TypeAlias = Literal["TB", "LR"]
 Values: TypeAlias = Literal["edges", "boxes"]
 Moment: TypeAlias = Literal["before", "after", "overlay"]
@@ -161,6 +162,18 @@ class ViewOptions:
             more="See [metrics](python.md#metric).",
         ),
     ] = None
+    colour_scale: Annotated[
+        ColourScale,
+        Row(
+            "How the numbers of --colour-by become colours: by value, rank or share of the whole.",
+            url="heat",
+            goes="request",
+            needs="colour_by",
+            writers=DRAWN,
+            more="`value` goes in equal steps, or in equal ratios if numbers differ a lot; `rank` gives every colour to as many boxes; "
+            "with `share`, twice as hot is twice as much.",
+        ),
+    ] = "value"
     size_by: Annotated[
         str | None,
         Row(

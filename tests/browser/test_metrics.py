@@ -88,6 +88,10 @@ def test_boxes_are_coloured_by_a_metric_with_its_unit_in_the_legend(open_file: O
     viewer.press("Fold repeats")
     viewer.choose("Colour by", "flops")
     assert "2.18 kFLOP" in legend(viewer), "a stack has the sum of its repeats"
+    viewer.choose("Colour scale", "share")
+    assert "heat=share" in viewer.page.url
+    assert legend(viewer).startswith("Colours: 0.0%, 41.5%, 82.9%, flops"), legend(viewer)
+    assert ">82.9%</text>" in svg(viewer), "on the box of the stack"
 
 
 def test_the_table_has_a_column_for_each_metric(open_file: Open) -> None:

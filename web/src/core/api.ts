@@ -162,7 +162,7 @@ function themeOf({ theme = "light", background }: WriteOptions): Theme {
 }
 
 /** The colours that rules and data give to the boxes of a view. A mistake in them is reported before anything is drawn. */
-function coloursFor(shown: ProgramData, { style, nodeData, colourBy }: FileRequest): (visible: Visible) => Colours {
+function coloursFor(shown: ProgramData, { style, nodeData, colourBy, colourScale }: FileRequest): (visible: Visible) => Colours {
   const rules = readRules(style ?? []);
   rules.map(compileRule).forEach(({ problem }, i) => {
     if (problem) throw new Error(`style rule ${i + 1}: ${problem}`);
@@ -172,7 +172,7 @@ function coloursFor(shown: ProgramData, { style, nodeData, colourBy }: FileReque
   const chosen = colourBy ?? (run ? `${DATA}${run.name}` : "category");
   if (!highlighter.knows(chosen))
     throw new UnknownName(`nothing named '${chosen}' to colour by`, chosen, [...highlighter.choices, "attr:NAME"]);
-  return (visible) => highlighter.colours(visible, { rules, colour: chosen });
+  return (visible) => highlighter.colours(visible, { rules, colour: chosen, scale: colourScale });
 }
 
 function need<T>(value: T | undefined): T {

@@ -394,6 +394,7 @@ export class Session {
             spec: specOf(view),
             rankdir: view.rankdir,
             colour: colourOf(view),
+            colourScale: view.colourScale,
             styles: this.styling.rules,
             locate: [look.anchor ?? "", ...view.selection],
             ...(view.matchesOnly >= 0 && this.finder.result

@@ -2,8 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { Highlighter } from "../../src/core/highlight/highlighter";
 import { metricsOf } from "../../src/core/metrics/counted";
+import { sharesOf } from "../../src/core/metrics/shares";
 import { scaleOf } from "../../src/core/metrics/scale";
 import type { Visible } from "../../src/core/program/types";
+import { draw } from "../../src/core/picture";
+import { boxTexts } from "../../src/core/scene/boxText";
 import { HEAT } from "../../src/core/scene/theme";
 import { PAINT_SAME } from "../../src/core/scene/types";
 import { quantityText } from "../../src/core/text/quantities";
@@ -28,6 +31,22 @@ describe("a scale", () => {
     expect(scaleOf([Number.NaN], 2)).toBeUndefined();
     expect(scaleOf([3], 2)!.step(3)).toBe(0);
     expect(scaleOf([0, 0], 2)).toMatchObject({ low: 0, high: 0 });
+  });
+
+  it("by rank has as many numbers in each step, and equal ones in one", () => {
+    const values = [1, 2, 3, 1000];
+    const scale = scaleOf([Number.NaN, 0, ...values], 4, "rank")!;
+    expect([0, ...values].map(scale.step)).toEqual([0, 0, 1, 2, 3]);
+    expect([scale.low, scale.start(2), scale.high]).toEqual([1, 3, 1000]);
+    const equal = scaleOf([5, 5, 5, 9], 4, "rank")!;
+    expect([5, 9].map(equal.step)).toEqual([0, 3]);
+    expect(scaleOf([7, 7], 4, "rank")!.step(7)).toBe(0);
+  });
+
+  it("by share begins at zero, so that twice as hot is twice as much", () => {
+    const scale = scaleOf([80, 1, 40], 8, "share")!;
+    expect([0, 1, 40, 80].map(scale.step)).toEqual([0, 0, 4, 7]);
+    expect([scale.low, scale.start(4)]).toEqual([0, 40]);
   });
 });
 
@@ -123,5 +142,52 @@ describe("colours", () => {
     expect(["op", "flops", "data:run", "attr:weight", "latency", "run"].map((name) => highlighter.knows(name))).toEqual([
       ...[true, true, true, true, false, false],
     ]);
+  });
+
+  it("come with the share of each box, where numbers add up", () => {
+    const sharesBy = (colour: string) => {
+      const visible = buildView(program, { depth: 0 });
+      const { shares } = highlighter.colours(visible, { rules: [], colour });
+      return shares && Object.fromEntries(visible.title.map((title, box) => [title, shares[box]]));
+    };
+    expect(sharesBy("flops")).toEqual({ x: "", g: "90.9%", sin: "9.1%", mystery: "" });
+    expect(sharesBy("users")).toBeUndefined();
+    const picture = draw(program, {
+      spec: { depth: 0 },
+      colours: (visible) => highlighter.colours(visible, { rules: [], colour: "flops", scale: "share" }),
+    });
+    const texts = Array.from({ length: picture.scene.boxCount }, (_, item) => boxTexts(picture.scene, item).map(({ text }) => text));
+    expect(texts.map((runs) => runs.at(-1))).toEqual(expect.arrayContaining(["90.9%", "9.1%"]));
+    expect(picture.scene.legendRows.map(({ text }) => text).filter(Boolean)).toEqual([
+      "0.0%",
+      "45.5%",
+      "90.9%",
+      "flops, estimated: 220 FLOP in total",
+    ]);
+  });
+
+  it("have the shares of a loop inside it, however often it runs", () => {
+    const loop = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", role: "parameter", op: "input" },
+          { id: "loop", op: "while", inputs: ["x"], calls: ["body"], metrics: { flops: 90 } },
+          { id: "end", op: "sin", inputs: ["loop"], metrics: { flops: 10 } },
+        ],
+      },
+      {
+        name: "body",
+        nodes: [
+          { id: "p", role: "parameter", op: "input" },
+          { id: "dot", op: "dot", inputs: ["p"], metrics: { flops: 6 } },
+          { id: "exp", op: "exp", inputs: ["dot"], metrics: { flops: 3 } },
+        ],
+      },
+    ]);
+    const visible = buildView(loop, { depth: 9 });
+    const shares = sharesOf(loop, metricsOf(loop).find(({ name }) => name === "flops")!, visible)!;
+    const shareOf = (id: string) => shares[visible.key.findIndex((key) => key.endsWith(`n:${id}`))];
+    expect([shareOf("loop"), shareOf("dot"), shareOf("exp"), shareOf("end")]).toEqual([0.9, 0.6, 0.3, 0.1].map((x) => expect.closeTo(x)));
   });
 });

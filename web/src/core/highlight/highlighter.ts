@@ -6,6 +6,7 @@ import { metricsOf } from "../metrics/counted";
 import { valuesOf } from "../metrics/values";
 import type { MetricData } from "../program/metrics";
 import type { ProgramData, Visible } from "../program/types";
+import type { ViewOptions } from "../program/viewOptions";
 import type { BoxMeasure, Colours } from "../scene/types";
 import { highlightsOf, layered, overlaid } from "./apply";
 import { attributeMetric, attributeOf } from "./attributes";
@@ -25,6 +26,8 @@ export interface ColourChoice {
   readonly rules: readonly StyleRule[];
   /** A kind, the name of a metric, "attr:NAME" or "data:NAME". */
   readonly colour: string;
+  /** How numbers become colours. */
+  readonly scale?: ViewOptions["colourScale"] | undefined;
 }
 
 export interface RuleReport {
@@ -96,9 +99,9 @@ export class Highlighter {
     );
     const chosen = this.metricNamed(choice.colour) ?? this.numbersOf(choice.colour, visible);
     if (chosen) {
-      const { highlights, paints, legend, values, strong } = metricColours(program, chosen.metric, visible, chosen.run);
+      const { highlights, legend, values, ...rest } = metricColours(program, chosen.metric, visible, chosen.run, choice.scale);
       const measures = [measureOf(chosen.metric, values)];
-      return { highlights: overlaid(under, highlights, visible), paints, legendRows: legend, measures, strong };
+      return { ...rest, highlights: overlaid(under, highlights, visible), legendRows: legend, measures };
     }
     const kind = this.kindNamed(choice.colour, visible);
     const coloured = kind && kindColours(visible, kind);

@@ -4,16 +4,20 @@
  */
 import { readColour, type Shade } from "../base/colour";
 import { scaleOf, type Scale } from "../metrics/scale";
+import { sharesOf } from "../metrics/shares";
 import { valuesOf } from "../metrics/values";
 import type { MetricData } from "../program/metrics";
 import type { ProgramData, Visible } from "../program/types";
+import type { ViewOptions } from "../program/viewOptions";
 import { HEAT } from "../scene/theme";
 import { type CustomPaint, type Highlights, type LegendRow, PAINT_SAME } from "../scene/types";
-import { quantityText } from "../text/quantities";
+import { percentText, quantityText } from "../text/quantities";
 import type { DataRun } from "./nodeData";
 
 /** The steps of a gradient: more than the eye distinguishes, and few enough for a table. */
 const STEPS = 64;
+/** A smaller share of the whole is not worth a text. */
+const LEAST_SHARE = 0.001;
 /** The middle step of the scale, which has its number written. */
 const MIDDLE = HEAT.length / 2;
 const WORD_COLOURS: readonly Shade[] = [
@@ -36,17 +40,27 @@ export interface MetricColouring {
   readonly values: Float64Array;
   /** 1: in the hottest step of a scale, which has a strong border too. */
   readonly strong: Uint8Array;
+  /** The share of each box as text, empty where it is tiny; undefined where shares mean nothing. */
+  readonly shares: readonly string[] | undefined;
 }
 
 /** `run` has the rest of a file of node data, if the metric comes from one. Open frames keep their colour, because their content is visible. */
-export function metricColours(program: ProgramData, metric: MetricData, visible: Visible, run?: DataRun): MetricColouring {
+export function metricColours(
+  program: ProgramData,
+  metric: MetricData,
+  visible: Visible,
+  run?: DataRun,
+  scaleBy?: ViewOptions["colourScale"],
+): MetricColouring {
   const values = valuesOf(program, metric).boxes(visible);
+  const shares = sharesOf(program, metric, visible);
   const scale =
     run && hasColours(run)
       ? undefined
       : scaleOf(
           values.filter((_, box) => !visible.open[box]),
           HEAT.length,
+          scaleBy,
         );
   const table = new PaintTable();
   const entries = run && entriesOf(run, visible, values);
@@ -66,13 +80,14 @@ export function metricColours(program: ProgramData, metric: MetricData, visible:
     highlights: { paints: table.paints, box, shades: [], edge: new Int16Array(visible.edgeCount).fill(-1) },
     paints: new Uint8Array(visible.boxCount).fill(PAINT_SAME),
     legend: [
-      ...(run && !scale ? fileRows(run) : scale ? scaleRows(scale, metric.unit) : []),
+      ...(run && !scale ? fileRows(run) : scale ? scaleRows(scale, scaleText(program, metric, visible, scaleBy)) : []),
       { text: caption(program, metric, visible, run) },
     ],
     values,
     strong: Uint8Array.from(values, (value, b) =>
       !visible.open[b] && scale && scale.low < scale.high && scale.step(value) === HEAT.length - 1 ? 1 : 0,
     ),
+    shares: shares && Array.from(shares, (share) => (share >= LEAST_SHARE ? percentText(share) : "")),
   };
 }
 
@@ -120,15 +135,21 @@ function stepped(value: number, { statistics: { min, max } }: DataRun): number {
   return max > min ? min + (Math.round(((value - min) / (max - min)) * STEPS) / STEPS) * (max - min) : value;
 }
 
+/** The numbers of a scale as text: as shares of the whole, if that is what it shows. */
+function scaleText(program: ProgramData, metric: MetricData, visible: Visible, by: ViewOptions["colourScale"] | undefined) {
+  const whole = metric.combine === "sum" ? valuesOf(program, metric).graph[visible.graph] : Number.NaN;
+  return (value: number): string => (by === "share" && whole > 0 ? percentText(value / whole) : quantityText(value, metric.unit));
+}
+
 /** A scale shows its ends and its middle. */
-function scaleRows(scale: Scale, unit: string): LegendRow[] {
-  if (scale.low === scale.high) return [{ text: quantityText(scale.low, unit), shade: HEAT[0] }];
+function scaleRows(scale: Scale, text: (value: number) => string): LegendRow[] {
+  if (scale.low === scale.high) return [{ text: text(scale.low), shade: HEAT[0] }];
   const at = new Map([
     [0, scale.low],
     [MIDDLE, scale.start(MIDDLE)],
     [HEAT.length - 1, scale.high],
   ]);
-  return HEAT.map((shade, step) => ({ text: at.has(step) ? quantityText(at.get(step)!, unit) : "", shade, scale: true }));
+  return HEAT.map((shade, step) => ({ text: at.has(step) ? text(at.get(step)!) : "", shade, scale: true }));
 }
 
 /** Rows for the colours of a file, or for its most frequent words. */

@@ -28,6 +28,8 @@ export interface ViewOptions {
   readonly groupBy: string | undefined;
   /** Colour by a metric (flops, bytes, …), op, dtype, group or attr:NAME. */
   readonly colourBy: string | undefined;
+  /** How the numbers of --colour-by become colours: by value, rank or share of the whole. */
+  readonly colourScale: "value" | "rank" | "share";
   /** Enlarge boxes by a metric (time, flops, bytes, …), up to twice. */
   readonly sizeBy: string | undefined;
   /** Draw forward and backward in two columns, aligned by layer. */
@@ -72,6 +74,7 @@ export const VIEW_OPTIONS = {
   fold: { kind: "switch", default: true, url: "fold", goes: "spec" },
   groupBy: { kind: "text", default: undefined, url: "by", goes: "spec" },
   colourBy: { kind: "text", default: undefined, url: "col", goes: "request" },
+  colourScale: { kind: "choice", default: "value", url: "heat", goes: "request", choices: ["value", "rank", "share"] },
   sizeBy: { kind: "text", default: undefined, url: "size", goes: "spec" },
   forwardBackward: { kind: "flag", default: false, url: "beside", goes: "spec" },
   rankdir: { kind: "choice", default: "TB", url: "dir", goes: "request", choices: ["TB", "LR"] },

@@ -80,11 +80,14 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
   const runs: TextRun[] = [];
   const size: BoxSize = { width: 0, height: 0 };
   const continued = item !== box;
+  const shape = scene.shape[item];
+  const share = scene.shares?.[box] ?? "";
+  const subtitle = continued ? "continued" : scene.subtitle[box];
   planBox(
     {
-      shape: scene.shape[item],
+      shape,
       title: scene.title[box],
-      subtitle: continued ? "continued" : scene.subtitle[box],
+      subtitle: shape === Shape.Frame ? [share, subtitle].filter(Boolean).join(" · ") : subtitle,
       notes: scene.notes[box],
       rows: scene.rows?.[box],
       growth: scene.growth?.[box],
@@ -98,8 +101,18 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
     runs,
   );
   // A box may be wider than its text needs, because many edges enter it.
-  const left = scene.x[item] + (scene.shape[item] === Shape.Frame ? 0 : (scene.w[item] - size.width) / 2);
-  return runs.map((run) => ({ ...run, x: run.x + left, y: run.y + scene.y[item] }));
+  const left = scene.x[item] + (shape === Shape.Frame ? 0 : (scene.w[item] - size.width) / 2);
+  const placed = runs.map((run) => ({ ...run, x: run.x + left, y: run.y + scene.y[item] }));
+  if (share && (shape === Shape.Card || shape === Shape.Stack)) placed.push(cornerText(scene, item, share));
+  return placed;
+}
+
+/** A pill over the upper right corner of a box, beside the arrows that enter in the middle. */
+function cornerText(scene: Scene, item: number, text: string): TextRun {
+  const size = TINY * (scene.growth?.[scene.box[item]] ?? 1);
+  const width = textWidth(text, size);
+  const x = scene.x[item] + scene.w[item] - width - PILL_PAD / 2;
+  return { x, y: scene.y[item] + size / 4, text, size, bold: false, colour: "text", anchor: "start", width, pill: true };
 }
 
 /** The background of a frame's title, which hides passing edges; undefined without a title. */

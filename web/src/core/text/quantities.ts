@@ -29,6 +29,11 @@ export function shortNumber(n: number): string {
   return `${Math.abs(value) >= 99.95 ? Math.round(value) : Number(value.toFixed(1))} ${prefix}`;
 }
 
+/** 0.1234 → "12.3%". */
+export function percentText(share: number): string {
+  return `${(share * 100).toFixed(1)}%`;
+}
+
 function scaled(value: number): [number, string] {
   let power = 0;
   while (Math.abs(value) >= 999.5 && power < PREFIXES.length - 1) {

@@ -90,6 +90,7 @@ export interface ViewRequest {
   readonly spec: ViewSpec;
   readonly rankdir: "TB" | "LR";
   readonly colour: string;
+  readonly colourScale?: ViewOptions["colourScale"];
   readonly styles: readonly StyleRule[];
   /** A node that must be visible: the groups around it are expanded (answered in `opened`), and it is unfolded (`unfolded`). */
   readonly reveal?: number;

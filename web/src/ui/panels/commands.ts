@@ -308,7 +308,15 @@ export function paletteCommands(at: Where): Command[] {
       name: `Colour by ${name}`,
       run: () => session.change(colourBy(view, colour), { keepCamera: true }),
     })),
+    ...COLOUR_SCALES.map((scale) => ({ name: `Colour scale: ${scale}`, run: () => scaleColours(session, scale) })),
   ];
+}
+
+/** How the numbers of a metric become colours. */
+export const COLOUR_SCALES = VIEW_OPTIONS.colourScale.choices;
+
+export function scaleColours(session: Session, colourScale: (typeof COLOUR_SCALES)[number] = "value"): void {
+  session.change({ ...session.view, colourScale }, { keepCamera: true });
 }
 
 /** Metrics and attributes that can be written on boxes. */

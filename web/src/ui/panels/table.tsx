@@ -1,7 +1,7 @@
 /** Nodes or modules as a table: sorted by a click, filtered like the search, and linked with the picture in both directions. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { bytesText, quantityText, shortNumber } from "../../core/text/quantities";
+import { bytesText, percentText, quantityText, shortNumber } from "../../core/text/quantities";
 import type { Docked } from "../dock/docked";
 import type { TableColumn, TableResult } from "../engine/protocol";
 import { copy } from "./actions";
@@ -214,7 +214,7 @@ function show(cell: string | number | undefined, { unit, metric }: TableColumn):
   if (metric) return Number.isNaN(cell) ? "" : quantityText(cell, metric.unit);
   if (Number.isNaN(cell) || (unit && cell === 0)) return "";
   if (unit === "count") return cell.toLocaleString("en-US");
-  if (unit === "share") return `${(cell * 100).toFixed(1)}%`;
+  if (unit === "share") return percentText(cell);
   return unit === "bytes" ? bytesText(cell) : shortNumber(cell);
 }
 

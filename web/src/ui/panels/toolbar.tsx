@@ -4,7 +4,7 @@ import type { Session } from "../session";
 import { colourBy, colourOf, enterGraph, groupBy, walkedGraphs } from "../state/view";
 import { actions } from "./actions";
 import { CompareButton } from "../files/compareButton";
-import { BACKGROUNDS, colourChoices, type Command, commandsNamed, labelChoices, type Where } from "./commands";
+import { BACKGROUNDS, COLOUR_SCALES, colourChoices, type Command, commandsNamed, labelChoices, scaleColours, type Where } from "./commands";
 import { Dropdown } from "./dropdown";
 import { Icon, IconButton } from "./icons";
 import type { MenuEntry } from "./menuList";
@@ -106,6 +106,7 @@ export function Toolbar({ at }: { readonly at: Where }): JSX.Element {
         />
         <Dropdown name="View" disabled={off} entries={() => [...entries(DRAWING, at), ...entries(PANELS, at), ...entries(PAGE, at)]}>
           <LabelChoice session={session} />
+          <ScaleChoice session={session} />
         </Dropdown>
         <Tool
           name="Save SVG"
@@ -186,6 +187,25 @@ function LabelChoice({ session }: { readonly session: Session }): JSX.Element {
       value={chosen}
       options={["", ...(names.includes(chosen) || !chosen ? [] : [chosen]), ...names].map((name) => [name, name || "nothing"])}
       onChoose={(name) => actions.label(session, name ? [name] : [])}
+    />
+  );
+}
+
+/** How the numbers of a metric become colours; only where a metric is what the colours show. */
+function ScaleChoice({ session }: { readonly session: Session }): JSX.Element | null {
+  if (!session.shown?.scene.measures.length) return null;
+  return (
+    <Choice
+      label="Colour scale"
+      prefix="Colour scale"
+      value={session.view.colourScale}
+      options={COLOUR_SCALES.map((name) => [name, name])}
+      onChoose={(name) =>
+        scaleColours(
+          session,
+          COLOUR_SCALES.find((scale) => scale === name),
+        )
+      }
     />
   );
 }

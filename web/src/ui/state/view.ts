@@ -101,8 +101,9 @@ export function sameView(a: ViewState, b: ViewState): boolean {
 
 /** The part of a state that the picture depends on. */
 function pictureOf(view: ViewState): unknown {
-  const { source, pass, diff, passColours, rankdir, colourBy, matchesOnly, query } = view;
-  return [specOf(view), source, pass, diff ?? "after", passColours, rankdir, colourBy, matchesOnly < 0 ? [] : [matchesOnly, query]];
+  const { source, pass, diff, passColours, rankdir, colourBy, colourScale, matchesOnly, query } = view;
+  const colours = [colourBy, colourScale];
+  return [specOf(view), source, pass, diff ?? "after", passColours, rankdir, colours, matchesOnly < 0 ? [] : [matchesOnly, query]];
 }
 
 /** Is the choice of expanded groups still up to the program? */

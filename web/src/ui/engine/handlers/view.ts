@@ -101,7 +101,11 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
 function coloursOf(state: EngineState, request: ViewRequest, visible: Visible): Colours {
   const { highlighter } = state;
   const marks = highlighter.isMetric(request.colour) ? undefined : marksFor(state, request);
-  const chosen = highlighter.colours(visible, { rules: request.styles, colour: marks ? "category" : request.colour });
+  const chosen = highlighter.colours(visible, {
+    rules: request.styles,
+    colour: marks ? "category" : request.colour,
+    scale: request.colourScale,
+  });
   return marks ? { ...chosen, paints: markPaints(visible, marks) } : chosen;
 }
 
