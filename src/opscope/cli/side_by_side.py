@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from opscope.cli.table import count
@@ -54,7 +54,8 @@ def _graph_lines(graph: dict[str, Any], columns: int) -> Iterator[str]:
 
 def _marked(pieces: Sequence[dict[str, Any]], marks: tuple[str, str]) -> str:
     opening, closing = marks
-    return one_line("".join(f"{opening}{piece['text']}{closing}" if piece["differs"] else piece["text"] for piece in pieces))
+    runs = ((differs, "".join(piece["text"] for piece in run)) for differs, run in groupby(pieces, key=lambda piece: piece["differs"]))
+    return one_line("".join(f"{opening}{text}{closing}" if differs else text for differs, text in runs))
 
 
 def _wrapped(text: str, columns: int) -> list[str]:

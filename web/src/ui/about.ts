@@ -64,12 +64,14 @@ export class About {
   private async loadOutput(): Promise<void> {
     this.output = await this.session.ask("output", {}).catch(() => undefined);
     this.node = this.group = undefined;
+    void this.session.timeline.follow(undefined);
     this.session.changed();
   }
 
   private async loadGroup(key: string): Promise<void> {
     this.group = await this.session.ask("group", { key }).catch(() => undefined);
     this.node = undefined;
+    void this.session.timeline.followGroup(this.group);
     this.session.changed();
   }
 

@@ -34,6 +34,7 @@ export class OpenPanels {
       table: table !== undefined,
       memory: false,
       cost: false,
+      listing: false,
       passes: true,
       styles: false,
     };

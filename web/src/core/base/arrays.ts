@@ -120,3 +120,15 @@ export class PositionSet {
     return -1;
   }
 }
+
+/** The last of `count` rising numbers that is at most `most`. */
+export function lastAtMost(count: number, numberAt: (index: number) => number, most: number): number {
+  let low = 0,
+    high = count - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (numberAt(middle) <= most) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

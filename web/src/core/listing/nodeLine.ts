@@ -5,20 +5,54 @@ import type { ProgramData } from "../program/types";
 /** Where an operation comes from says nothing about what it does, and fills the line. */
 const NOT_SHOWN = /^(?:metadata|opscope)\./;
 
+/** What a part of a line is, for its colour. */
+export type WordKind = "name" | "type" | "op" | "attribute" | "other";
+
+export interface Word {
+  readonly text: string;
+  readonly kind: WordKind;
+}
+
 /** `named` are attributes that are shown in any case, because they changed. */
-export function nodeLine(program: ProgramData, node: number, named: ReadonlySet<string> = new Set()): string {
+export function nodeLine(program: ProgramData, node: number, named?: ReadonlySet<string>): string {
+  return nodeWords(program, node, named)
+    .map(({ text }) => text)
+    .join("");
+}
+
+export function nodeWords(program: ProgramData, node: number, named: ReadonlySet<string> = new Set()): Word[] {
   const index = indexOf(program);
-  const parts: string[] = [];
+  const words: Word[] = [];
+  const add = (kind: WordKind, text: string) => words.push({ kind, text: text.replace(/\s*\n\s*/g, " ") });
+  const type = index.typeText(node);
+  add("name", index.id(node));
+  if (type) {
+    add("other", ": ");
+    add("type", type);
+  }
+  add("other", " = ");
+  add("op", index.op(node));
+  let separator = "(";
+  const separate = () => {
+    add("other", separator);
+    separator = ", ";
+  };
+  const attribute = (name: string, text: string) => {
+    separate();
+    add("attribute", `${name}=`);
+    add("other", text);
+  };
   const { inputs, calls, control } = program;
   for (let i = inputs.start[node]; i < inputs.start[node + 1]; i++) {
     const output = inputs.extra[i];
-    parts.push(index.id(inputs.value[i]) + (output === 0 ? "" : `#${output < 0 ? "*" : output}`));
+    separate();
+    add("other", index.id(inputs.value[i]) + (output === 0 ? "" : `#${output < 0 ? "*" : output}`));
   }
   for (const [name, value] of Object.entries(program.details(node)?.attrs ?? {})) {
-    if (named.has(name) || !NOT_SHOWN.test(name)) parts.push(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+    if (named.has(name) || !NOT_SHOWN.test(name)) attribute(name, typeof value === "string" ? value : JSON.stringify(value));
   }
-  for (let i = calls.start[node]; i < calls.start[node + 1]; i++) parts.push(`calls=${index.graphName(calls.value[i])}`);
-  for (let i = control.start[node]; i < control.start[node + 1]; i++) parts.push(`after=${index.id(control.value[i])}`);
-  const type = index.typeText(node);
-  return `${index.id(node)}${type ? `: ${type}` : ""} = ${index.op(node)}(${parts.join(", ")})`.replace(/\s*\n\s*/g, " ");
+  for (let i = calls.start[node]; i < calls.start[node + 1]; i++) attribute("calls", index.graphName(calls.value[i]));
+  for (let i = control.start[node]; i < control.start[node + 1]; i++) attribute("after", index.id(control.value[i]));
+  add("other", separator === "(" ? "()" : ")");
+  return words;
 }

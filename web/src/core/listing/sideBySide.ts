@@ -51,6 +51,8 @@ export function stretches(rows: readonly TextRow[], context = CONTEXT): Stretch[
     if (last && last.folded === !shown[at]) last.end = at + 1;
     else parts.push({ first: at, end: at + 1, folded: !shown[at] });
   });
+  // A fold takes a line itself.
+  for (const part of parts) part.folded &&= part.end - part.first > 1;
   return parts;
 }
 

@@ -9,11 +9,13 @@ import type { PanelSizes } from "../state/panelSizes";
 import { CostPanel } from "./costPanel";
 import type { Docked } from "./docked";
 import { MemoryPanel } from "./memoryPanel";
+import { TextPanel } from "./textPanel";
 
 const PANELS: { readonly [name in DockPanel]: { readonly title: string; readonly Panel: (docked: Docked) => JSX.Element } } = {
   table: { title: "Table", Panel: TablePanel },
   memory: { title: "Memory", Panel: MemoryPanel },
   cost: { title: "Cost", Panel: CostPanel },
+  listing: { title: "Text", Panel: TextPanel },
 };
 
 export function Dock({ session, sizes }: { readonly session: Session; readonly sizes: PanelSizes }): JSX.Element | null {

@@ -1,5 +1,5 @@
 /** What the page asks about passes: what one pass did, the history of a node, and where it is after another pass. */
-import { isReplaced } from "../../core/program/recording/history";
+import { isReplaced, resultsOf, sourcesOf } from "../../core/program/recording/history";
 import { EVIDENCE, type ModuleChanges, type PassDiff } from "../../core/program/recording/types";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import { findIn, type Found, touches } from "../../core/search/passes";
@@ -191,6 +191,32 @@ export async function touching(passes: Passes, text: string): Promise<{ passes: 
     if (diff && touches(diff, await foundAfter(row.before), await foundAfter(pass))) touched.push(pass);
   }
   return { passes: touched, ...(first === undefined ? {} : { first }) };
+}
+
+/** Passes of the module that changed what these shown nodes were before, or became. */
+export async function touchingNodes(passes: Passes, shown: PassShown, nodes: readonly number[]): Promise<number[]> {
+  const places = nodes.map((node) => passes.placeOf(shown, node));
+  const at = places.reduce((latest, { pass }) => Math.max(latest, pass), -1);
+  const start = places.filter(({ pass }) => pass === at).map(({ node }) => node);
+  const found = (of: readonly number[]): Found => ({ nodes: new Set(of), concerned: new Set(of) });
+  const touched: number[] = [];
+  let diff: PassDiff | undefined;
+  for (let pass = at, after = start; pass >= 0 && after.length; pass = passes.rows[pass].before) {
+    diff = await passes.diff(pass);
+    if (!diff) break;
+    const before = sourcesOf(diff, after, Number.POSITIVE_INFINITY);
+    if (touches(diff, found(before), found(after))) touched.unshift(pass);
+    after = before;
+  }
+  let before = start;
+  for (const pass of passes.following(at)) {
+    diff = before.length ? await passes.diff(pass) : undefined;
+    if (!diff) break;
+    const after = resultsOf(diff, before, Number.POSITIVE_INFINITY);
+    if (touches(diff, found(before), found(after))) touched.push(pass);
+    before = after;
+  }
+  return touched;
 }
 
 /** A shown node by the names that it has after another pass. */

@@ -13,7 +13,7 @@ import type { WireAt } from "./protocol";
 export type PassMode = Moment;
 
 /** A program, and where to fetch its details if they did not come with it. */
-interface PassProgram {
+export interface PassProgram {
   readonly program: ProgramData;
   readonly remote: RemoteDetails | undefined;
 }
@@ -166,6 +166,12 @@ export class Passes {
     return next.value;
   }
 
+  /** The passes of the same module after one. */
+  following(from: number): number[] {
+    const module = this.rows[from]?.module;
+    return this.rows.flatMap((row, pass) => (pass > from && row.module === module && row.before >= 0 ? [pass] : []));
+  }
+
   private snapshotOf(shown: PassShown): number {
     const { before } = this.rows[shown.pass];
     return shown.mode === "before" && before >= 0 ? before : shown.pass;
@@ -173,10 +179,7 @@ export class Passes {
 
   /** Passes of a module after `from`, up to `to`. */
   private between(from: number, to: number): number[] {
-    const { module } = this.rows[to];
-    const passes: number[] = [];
-    for (let pass = from + 1; pass <= to; pass++) if (this.rows[pass].module === module && this.rows[pass].before >= 0) passes.push(pass);
-    return passes;
+    return this.following(from).filter((pass) => pass <= to);
   }
 }
 

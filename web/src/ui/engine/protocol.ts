@@ -14,6 +14,7 @@ import type { Camera } from "../../core/base/camera";
 import type { SpatialData } from "../canvas/spatial";
 import type { CostMethods } from "./costProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
+import type { TextMethods } from "./textProtocol";
 import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
 
 /** Where a program's bytes are. The engine gets them itself, so that the page never handles megabytes. */
@@ -388,7 +389,7 @@ export interface Paper {
 }
 
 /** Every question with its answer. */
-export interface Methods extends MemoryMethods, CostMethods {
+export interface Methods extends MemoryMethods, CostMethods, TextMethods {
   load(params: { readonly at: WireAt }): ProgramSummary;
   /** Takes a file of node data; answers with statistics of the runs in it. */
   nodeData(params: DataFile): readonly DataStatistics[];
@@ -423,8 +424,14 @@ export interface Methods extends MemoryMethods, CostMethods {
   markdown(params: { readonly nodes: readonly number[] }): string;
   /** The rows of a recording, as far as they are compared. */
   passes(params: Record<string, never>): readonly PassRow[];
-  /** Passes that changed nodes that a query matches: that they added or changed, or removed. */
-  passesTouching(params: { readonly query: string }): { readonly passes: readonly number[]; readonly problem?: string };
+  /** Passes that changed nodes that a query matches: that they added or changed, or removed; and the first after which it matches any. */
+  passesTouching(params: { readonly query: string }): {
+    readonly passes: readonly number[];
+    readonly first?: number;
+    readonly problem?: string;
+  };
+  /** Passes that changed what the nodes in a shown box were before, or became. */
+  passesTouchingBox(params: { readonly key: string }): readonly number[];
   passFacts(params: { readonly pass: number }): PassFacts | undefined;
   history(params: { readonly node: number }): readonly HistoryRow[];
   /** The shown node by the names it has after another pass. */

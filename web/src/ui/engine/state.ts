@@ -15,6 +15,7 @@ import type { ShownMemory } from "./memory";
 import type { Passes, PassShown } from "./passes";
 import type { ProgramSummary, WireAt } from "./protocol";
 import type { Table } from "./table";
+import type { ShownText } from "./text";
 import { graphRow } from "./names";
 
 /** The picture on the page. */
@@ -35,6 +36,7 @@ export class EngineState {
   table: Table | undefined;
   memory: ShownMemory | undefined;
   cost: Cost | undefined;
+  text: ShownText | undefined;
   destinations: Destinations | undefined;
   layouts = new LayoutCache();
   private loaded: { readonly index: ProgramIndex; readonly highlighter: Highlighter } | undefined;

@@ -230,6 +230,7 @@ export const COMMANDS: readonly Command[] = [
   { name: "Table", press: "b", ...panel("table") },
   { name: "Memory", keys: "u", what: "Memory: what is in use while the program runs", press: "u", ...panel("memory") },
   { name: "Cost", keys: "h", what: "Cost: the heaviest modules and source lines", press: "h", ...panel("cost") },
+  { name: "Text", keys: "x", what: "Text: the program line by line, before and after a pass", press: "x", ...panel("listing") },
   { name: "Styles", ...panel("styles") },
   {
     name: "Compare with…",

@@ -1,6 +1,7 @@
 /** The matches of a search, module by module. The list stays while one looks at them in the graph. */
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
+import { lastAtMost } from "../../core/base/arrays";
 import type { SearchResult } from "../engine/protocol";
 import type { Session } from "../session";
 import { IconButton } from "./icons";
@@ -109,18 +110,6 @@ function lineOf({ moduleStart }: SearchResult, hit: number): number {
 function at({ moduleStart }: SearchResult, line: number): { readonly hit: number; readonly module: number } {
   const module = lastAtMost(moduleStart.length, (each) => moduleStart[each] + each, line);
   return { hit: Math.max(moduleStart[module], line - module - 1), module };
-}
-
-/** The last of `count` rising numbers that is at most `most`. */
-function lastAtMost(count: number, numberAt: (index: number) => number, most: number): number {
-  let low = 0,
-    high = count - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (numberAt(middle) <= most) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }
 
 function end({ nodes, moduleStart }: SearchResult, module: number): number {

@@ -105,6 +105,7 @@ function ModeButtons({ session }: { readonly session: Session }): JSX.Element {
 function Controls({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
   const { timeline, panes } = session;
   const { modulePasses, modules } = timeline;
+  const selected = session.about.group ? "group" : "node";
   const changed = timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} changed` : "comparing…";
   return (
     <div class={modules.size > 1 ? "pass-controls several" : "pass-controls"}>
@@ -150,15 +151,25 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           type="button"
           class="tool"
           aria-pressed={timeline.filter.onlyHistory}
-          title="Show only the passes that changed the selected node"
-          disabled={!timeline.history && !timeline.filter.onlyHistory}
+          title={`Show only the passes that changed the selected ${selected}`}
+          disabled={!timeline.touched && !timeline.filter.onlyHistory}
           onClick={() => {
             timeline.filter.onlyHistory = !timeline.filter.onlyHistory;
             session.changed();
           }}
         >
-          Changed this node
+          Changed this {selected}
         </button>
+        {timeline.filter.first !== undefined && (
+          <button
+            type="button"
+            class="tool"
+            title={`The first pass after which ${clipped(timeline.filter.query, 80)} is found: ${clipped(timeline.rows[timeline.filter.first].name, 80)}`}
+            onClick={() => void session.idle.during(timeline.goToFirst())}
+          >
+            First in pass {timeline.filter.first}
+          </button>
+        )}
       </div>
     </div>
   );
@@ -170,7 +181,7 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const [sight, setSight] = useState({ from: 0, to: 2400 });
   const [at, setAt] = useState(-1);
-  const listed = `${filter.key}\n${filter.onlyHistory && timeline.history?.rows.map((row) => row.pass).join(" ")}`;
+  const listed = `${filter.key}\n${filter.onlyHistory && [...(timeline.touched ?? [])].join(" ")}`;
   const { cards, bands, width } = useMemo(
     () => cardsOf(rows, { takes: timeline.takes, unfolded: timeline.unfolded, chosen: pass }),
     [rows, listed, pass, timeline.unfolded.size],
@@ -263,7 +274,11 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
             />
           ),
         )}
-        {cards.length === 0 && <p class="quiet">{filter.onlyHistory ? "No pass changed the selected node." : "No pass matches."}</p>}
+        {cards.length === 0 && (
+          <p class="quiet">
+            {filter.onlyHistory ? `No pass changed the selected ${session.about.group ? "group" : "node"}.` : "No pass matches."}
+          </p>
+        )}
       </div>
     </div>
   );

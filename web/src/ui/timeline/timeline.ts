@@ -2,7 +2,7 @@
 import type { PassRow } from "../../core/program/recording/types";
 import { Cancelled } from "../engine/client";
 import type { HistoryRow, PassFacts, PassRequest } from "../engine/passProtocol";
-import type { NodeFacts, NodeName } from "../engine/protocol";
+import type { GroupFacts, NodeFacts, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { didSomething, nextChange } from "./cards";
 import { PassFilter } from "./passFilter";
@@ -17,6 +17,8 @@ export class Timeline {
   facts: PassFacts | undefined;
   /** The selected node and what passes did to it. */
   history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[] } | undefined;
+  /** The passes that changed the selected node, or something in the selected group. */
+  touched: ReadonlySet<number> | undefined;
   readonly unfolded = new Set<number>();
   /** Which of the changes by module was shown last; -1: none. */
   change = -1;
@@ -82,15 +84,12 @@ export class Timeline {
   }
 
   /** Is a pass listed, and stepped to? */
-  readonly takes = (pass: number): boolean => {
-    const { history } = this;
-    return this.filter.takes(pass, this.rows[pass], history && new Set(history.rows.map((row) => row.pass)));
-  };
+  readonly takes = (pass: number): boolean => this.filter.takes(pass, this.rows[pass], this.touched);
 
   /** Takes the passes of a newly opened source, if it is a recording. */
   opened(rows: readonly PassRow[] | undefined): void {
     this.rows = rows ?? [];
-    this.facts = this.history = undefined;
+    this.facts = this.history = this.touched = undefined;
     this.change = -1;
     this.filter.clear();
     this.unfolded.clear();
@@ -168,7 +167,7 @@ export class Timeline {
   }
 
   /** Goes to a pass and selects a node there (`after`: of the program after it, else of the one before). */
-  async jump(pass: number, node: NodeName, after: boolean): Promise<void> {
+  async jump(pass: number, node: Pick<NodeName, "graph" | "id">, after: boolean): Promise<void> {
     const { session } = this;
     await session.follow({
       ...session.view,
@@ -197,11 +196,23 @@ export class Timeline {
   /** Asks for the history of a newly selected node. */
   async follow(node: NodeFacts | undefined): Promise<void> {
     if (!this.exists) return;
-    if (!node) this.history = undefined;
+    if (!node) this.history = this.touched = undefined;
     else {
       const rows = await this.quietly(this.session.ask("history", { node: node.node }));
-      if (this.session.about.node === node) this.history = rows && { node, rows };
+      if (this.session.about.node !== node) return;
+      this.history = rows && { node, rows };
+      this.touched = rows && new Set(rows.map(({ pass }) => pass));
     }
+    this.session.changed();
+  }
+
+  /** Asks which passes changed something in a newly selected group. */
+  async followGroup(group: GroupFacts | undefined): Promise<void> {
+    if (!this.exists) return;
+    this.history = this.touched = undefined;
+    const passes = group && (await this.quietly(this.session.ask("passesTouchingBox", { key: group.key })));
+    if (this.session.about.group !== group) return;
+    this.touched = passes && new Set(passes);
     this.session.changed();
   }
 
@@ -212,6 +223,15 @@ export class Timeline {
       this.session.changed();
       if (!this.counted && rows) this.askAgain();
     }, ASK_MS);
+  }
+
+  /** Goes to the first pass after which the filter's query matches nodes, and to the first of them. */
+  async goToFirst(): Promise<void> {
+    const { session, filter } = this;
+    if (filter.first === undefined) return;
+    await session.follow({ ...session.view, pass: filter.first, diff: "after" });
+    await session.finder.search(filter.query);
+    await session.finder.step(1);
   }
 
   private async quietly<T>(answer: Promise<T>): Promise<T | undefined> {

@@ -57,7 +57,7 @@ export function* historyOf(
 }
 
 /** What some nodes after a pass were before it. */
-export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
+export function sourcesOf(diff: PassDiff, nodes: Iterable<number>, most = MOST): number[] {
   const { groupsOfNew, fusionOf } = diffIndexOf(diff);
   const sources = new Set<number>();
   for (const node of nodes) {
@@ -67,11 +67,11 @@ export function sourcesOf(diff: PassDiff, nodes: Iterable<number>): number[] {
     const fusion = fusionOf.get(node);
     if (fusion !== undefined) for (const old of row(diff.fusions.old, fusion)) sources.add(old);
   }
-  return [...sources].slice(0, MOST);
+  return [...sources].slice(0, most);
 }
 
 /** What some nodes before a pass became. */
-export function resultsOf(diff: PassDiff, nodes: Iterable<number>): number[] {
+export function resultsOf(diff: PassDiff, nodes: Iterable<number>, most = MOST): number[] {
   const { groupsOfOld } = diffIndexOf(diff);
   const results = new Set<number>();
   for (const node of nodes) {
@@ -79,7 +79,7 @@ export function resultsOf(diff: PassDiff, nodes: Iterable<number>): number[] {
     for (const group of groupsOfOld.get(node) ?? [])
       if (isDecided(diff, group)) for (const result of row(diff.groups.new, group)) results.add(result);
   }
-  return [...results].slice(0, MOST);
+  return [...results].slice(0, most);
 }
 
 /** What the pass did to some nodes (by their numbers before and after), or undefined if nothing. */

@@ -5,9 +5,10 @@ import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
 import { load, nodeData } from "./load";
 import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage } from "./memory";
-import { follow, history, match, passes, passesTouching, passFacts } from "./passes";
+import { follow, history, match, passes, passesTouching, passesTouchingBox, passFacts } from "./passes";
 import { attributes, destinationRows, destinations, find, matchRows, search } from "./search";
 import { modulePlace, moduleRow, table, tableRows } from "./table";
+import { text, textFind, textLine, textRow, textRows, textToggle } from "./text";
 import { view } from "./view";
 
 export const HANDLERS: Handlers = {
@@ -46,9 +47,16 @@ export const HANDLERS: Handlers = {
   memoryRows,
   memoryNodes,
   memorySpans,
+  text,
+  textRows,
+  textToggle,
+  textLine,
+  textRow,
+  textFind,
   passes,
   passFacts,
   passesTouching,
+  passesTouchingBox,
   history,
   follow,
   match,

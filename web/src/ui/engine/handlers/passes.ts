@@ -1,6 +1,7 @@
 /** What passes did, and what became of nodes. */
 import { matchElsewhere } from "../elsewhere";
-import { historyOf, namesIn, passFacts as factsOf, touching } from "../passAnswers";
+import { nodesIn } from "../facts";
+import { historyOf, namesIn, passFacts as factsOf, touching, touchingNodes } from "../passAnswers";
 import type { Handler } from "./handler";
 
 export const passes: Handler<"passes"> = async (state) => (await state.passes?.refresh()) ?? [];
@@ -9,6 +10,17 @@ export const passFacts: Handler<"passFacts"> = (state, { pass }) => state.passes
 
 export const passesTouching: Handler<"passesTouching"> = (state, { query }) =>
   state.passes ? touching(state.passes, query) : { passes: [] };
+
+export const passesTouchingBox: Handler<"passesTouchingBox"> = ({ passes: all, passShown, shown, index }, { key }) => {
+  const box = shown.visible.key.indexOf(key);
+  if (!all || !passShown || box < 0) return [];
+  const inside = nodesIn(shown.visible, box, index.program.nodeCount);
+  return touchingNodes(
+    all,
+    passShown,
+    Array.from(inside.keys()).filter((node) => inside[node]),
+  );
+};
 
 export const history: Handler<"history"> = (state, { node }) =>
   state.passes && state.passShown ? historyOf(state.passes, state.passShown, node) : [];

@@ -1,0 +1,58 @@
+"""The text of a pass: before and after side by side, folded, found, and in step with the graph; and the first pass with something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from browser.harness import Open, until
+from browser.recordings import record_toy
+from browser.test_access import findings
+from opscope.recording.sources import open_recording
+from opscope.render.writers.html import write
+from opscope.view_options import ViewOptions
+
+
+def test_the_text_of_a_pass_is_in_step_with_the_graph(open_address: Open, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    write([open_recording(record_toy(tmp_path / "toy.opscope"))], page, ViewOptions())
+    viewer = open_address(f"{page.as_uri()}#pass=6")
+    viewer.key("x")
+    table = viewer.page.get_by_role("table", name="Lines")
+
+    def line(text: str) -> Any:
+        return table.get_by_role("row").filter(has_text=text)
+
+    line("fusion.1: f32[8, 16] = fusion(dot.1, calls=fused)").wait_for()
+    assert line("fusion.1: ").get_by_role("cell").nth(1).get_attribute("aria-label") == "became"
+    assert line("fusion.1: ").get_by_role("cell").first.inner_text() == "add.1: f32[8, 16] = add(exp.1, dot.1)"
+    assert line("sum.1: ").locator("mark").all_inner_texts() == ["add.1", "fusion.1"], "the words that differ"
+    assert table.get_by_role("button", name="main", exact=False).first.get_attribute("aria-expanded") == "true"
+    assert findings(viewer) == []
+
+    line("fusion.1: ").get_by_role("cell").last.click()
+    assert viewer.idle()["selectedNode"] == "fusion.1"
+    until(lambda: line("fusion.1: ").get_attribute("aria-selected") == "true")
+    line("fusion.1: ").get_by_role("cell").first.click()
+    state = viewer.idle()
+    assert (state["selectedNode"], state["passMode"]) == ("add.1", "before")
+    viewer.row("reduce").click()
+    until(lambda: line("sum.1: ").get_attribute("aria-selected") == "true")
+    until(lambda: viewer.page.get_by_role("button", name="Changed this node").is_enabled())
+    viewer.row("output").click()
+    until(lambda: viewer.page.get_by_role("button", name="Changed this node").is_disabled())
+
+    viewer.press("Before and after")
+    until(lambda: table.get_by_role("row").count() == 7)
+    find = viewer.page.get_by_label("Find in text")
+    find.fill("REDUCE(")
+    until(lambda: viewer.page.get_by_role("status", name="Lines found").inner_text() == "1 line")
+    find.press("Enter")
+    until(lambda: viewer.page.get_by_role("status", name="Lines found").inner_text() == "1 of 1")
+    table.get_by_role("button", name="main").click()
+    until(lambda: table.get_by_role("row").count() == 1)
+
+    viewer.page.get_by_label("Filter passes").fill("op:=fusion")
+    viewer.page.get_by_role("button", name="First in pass 6").click()
+    until(lambda: viewer.idle()["selectedNode"] == "fusion.1")
+    assert viewer.state()["pass"] == 6
