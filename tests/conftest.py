@@ -112,6 +112,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 @pytest.fixture(scope="session")
+def gpu_dump(corpus: Corpus) -> Path:
+    """A directory that XLA:GPU dumped: a step of training with a scan, after every pass, with its buffer assignment."""
+    return next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
+
+
+@pytest.fixture(scope="session")
 def example() -> Path:
     """The train step that `opscope demo` opens."""
     return EXAMPLE

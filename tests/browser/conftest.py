@@ -32,8 +32,8 @@ def browser(chromium: Callable[..., Any]) -> Iterator[Any]:
     started.close()
 
 
-@pytest.fixture
-def open_address(browser: Any) -> Iterator[Callable[..., Viewer]]:
+@contextmanager
+def opening(browser: Any) -> Iterator[Callable[..., Viewer]]:
     """Opens an address and waits for the picture. At the end: no console error, no request to anywhere else."""
     viewers: list[Viewer] = []
     contexts: list[Any] = []
@@ -61,6 +61,19 @@ def open_address(browser: Any) -> Iterator[Callable[..., Viewer]]:
         assert viewer.foreign_requests() == []
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_address(browser: Any) -> Iterator[Callable[..., Viewer]]:
+    with opening(browser) as open_address:
+        yield open_address
+
+
+@pytest.fixture(scope="module")
+def open_shared(browser: Any) -> Iterator[Callable[..., Viewer]]:
+    """Like `open_address`, for a page that many tests use: opening it takes longer than most tests."""
+    with opening(browser) as open_address:
+        yield open_address
 
 
 @pytest.fixture

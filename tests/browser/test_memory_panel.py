@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Corpus
 
-from browser.conftest import serving
 from browser.harness import Open, Viewer, until
 from opscope.memory.model import Memory
 from opscope.memory.shown import remember_source
@@ -21,35 +19,41 @@ from opscope.view_options import ViewOptions
 
 
 @pytest.fixture(scope="module")
-def dump(corpus: Corpus) -> Path:
-    return next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
-
-
-@pytest.fixture(scope="module")
-def memory(dump: Path) -> Memory:
-    (memory,) = read_memory(str(dump))
+def memory(gpu_dump: Path) -> Memory:
+    (memory,) = read_memory(str(gpu_dump))
     return memory
 
 
 @pytest.fixture(scope="module")
-def page(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    recording = open_recording(dump).only(-1)
-    remember_source(str(dump), recording)
+def page(gpu_dump: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    recording = open_recording(gpu_dump).only(-1)
+    remember_source(str(gpu_dump), recording)
     target = tmp_path_factory.mktemp("memory") / "page.html"
     write([recording], target, ViewOptions())
     return target.as_uri()
 
 
 @pytest.fixture(scope="module")
-def served(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("served")) as serve:
-        yield serve(dump)
-
-
-def opened(open_address: Callable[..., Viewer], address: str, **settings: Any) -> Viewer:
-    """The page with the panel open, after the last pass."""
-    viewer = open_address(address, **settings)
+def opened(open_shared: Open, page: str) -> Viewer:
+    """The page with the panel open: first before the last pass, whose memory it does not have, and then after it."""
+    viewer = open_shared(page)
     viewer.key("u")
+    alert = viewer.page.get_by_role("alert")
+    until(lambda: alert.count())
+    assert "after the last pass of each module" in alert.inner_text()
+    return to_the_last_pass(viewer)
+
+
+@pytest.fixture
+def viewer(opened: Viewer) -> Viewer:
+    """The same page for every test, at the peak and with nothing grouped."""
+    opened.page.get_by_label("Group buffers by").select_option("buffer")
+    opened.press("Go to the peak")
+    until(lambda: len(cells(opened)) > 5)
+    return opened
+
+
+def to_the_last_pass(viewer: Viewer) -> Viewer:
     viewer.press("Show the last pass")
     until(lambda: point(viewer).startswith("Step"))
     return viewer
@@ -60,8 +64,12 @@ def point(viewer: Viewer) -> str:
 
 
 def cells(viewer: Viewer) -> list[list[str]]:
-    rows = viewer.page.get_by_role("table", name="Buffers alive").get_by_role("row").all()[1:]
-    return [[cell.inner_text() for cell in row.get_by_role("cell").all()] for row in rows]
+    """The texts of the table, read at once."""
+    rows = viewer.page.get_by_role("table", name="Buffers alive").get_by_role("row")
+    texts: list[list[str]] = rows.evaluate_all(
+        "all => all.map((row) => [...row.querySelectorAll('[role=cell]')].map((cell) => cell.innerText))"
+    )
+    return texts[1:]
 
 
 def step(memory: Memory, position: int) -> str:
@@ -79,9 +87,8 @@ def at(viewer: Viewer, memory: Memory, position: int) -> tuple[float, float]:
     return box["x"] + (position + 0.5) / len(memory.steps) * box["width"], box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize("where", ["page", "served"])
-def test_the_panel_says_what_the_command_says(open_address: Open, where: str, memory: Memory, request: pytest.FixtureRequest) -> None:
-    viewer = opened(open_address, request.getfixturevalue(where))
+def agrees(viewer: Viewer, memory: Memory) -> None:
+    """The panel says what the command says."""
     assert viewer.page.get_by_role("status", name="Peak").inner_text() == "peak 3.33 MB, reported by XLA"
     assert point(viewer).startswith(step(memory, memory.peak))
     until(lambda: len(cells(viewer)) > 5)
@@ -92,8 +99,19 @@ def test_the_panel_says_what_the_command_says(open_address: Open, where: str, me
     assert viewer.page.get_by_role("table", name="Buffers alive").get_attribute("aria-rowcount") == str(alive)
 
 
-def test_the_lane_and_the_graph_are_linked(open_address: Open, page: str, memory: Memory) -> None:
-    viewer = opened(open_address, page)
+def test_the_panel_says_what_the_command_says(viewer: Viewer, memory: Memory) -> None:
+    agrees(viewer, memory)
+
+
+def test_a_server_computes_memory_when_the_panel_opens(
+    open_address: Open, server: Callable[..., str], gpu_dump: Path, memory: Memory
+) -> None:
+    viewer = open_address(server(gpu_dump))
+    viewer.key("u")
+    agrees(to_the_last_pass(viewer), memory)
+
+
+def test_the_lane_and_the_graph_are_linked(viewer: Viewer, memory: Memory) -> None:
     position = memory.position_of("cudnn-conv.1")
     viewer.page.mouse.move(*at(viewer, memory, position))
     until(lambda: point(viewer).startswith(step(memory, position)))
@@ -114,8 +132,7 @@ def test_the_lane_and_the_graph_are_linked(open_address: Open, page: str, memory
     until(lambda: viewer.idle()["selectedNode"] == "while.15")
 
 
-def test_a_part_of_the_lane_is_highlighted_on_the_graph(open_address: Open, page: str, memory: Memory) -> None:
-    viewer = opened(open_address, page)
+def test_a_part_of_the_lane_is_highlighted_on_the_graph(viewer: Viewer, memory: Memory) -> None:
     canvas = viewer.page.get_by_role("application", name="Graph", exact=True)
     before = canvas.screenshot()
     x, y = at(viewer, memory, 3)
@@ -130,8 +147,7 @@ def test_a_part_of_the_lane_is_highlighted_on_the_graph(open_address: Open, page
     until(lambda: canvas.screenshot() == before)
 
 
-def test_groups_sum_up_and_close(open_address: Open, page: str) -> None:
-    viewer = opened(open_address, page)
+def test_groups_sum_up_and_close(viewer: Viewer) -> None:
     viewer.page.get_by_label("Group buffers by").select_option("kind")
     until(lambda: any(row[1].startswith("saved ") for row in cells(viewer)))
     first = cells(viewer)[0]
@@ -141,7 +157,9 @@ def test_groups_sum_up_and_close(open_address: Open, page: str) -> None:
 
 
 def test_the_dock_shows_one_panel_and_remembers_sizes(open_address: Open, page: str) -> None:
-    viewer = opened(open_address, page, viewport={"width": 900, "height": 700}, color_scheme="dark")
+    viewer = open_address(page, viewport={"width": 900, "height": 700}, color_scheme="dark")
+    viewer.key("u")
+    to_the_last_pass(viewer)
     panel = viewer.page.get_by_role("region", name="Memory", exact=True)
     before = panel.bounding_box()["height"]
     viewer.page.get_by_role("separator", name="Resize memory").focus()
@@ -153,11 +171,3 @@ def test_the_dock_shows_one_panel_and_remembers_sizes(open_address: Open, page: 
     assert panel.bounding_box()["height"] == before + 24
     viewer.press("Close memory")
     assert panel.count() == 0
-
-
-def test_a_page_says_why_it_has_no_memory(open_address: Open, page: str) -> None:
-    viewer = open_address(page)
-    viewer.key("u")
-    alert = viewer.page.get_by_role("alert")
-    until(lambda: alert.count())
-    assert "after the last pass of each module" in alert.inner_text()

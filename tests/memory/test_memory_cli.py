@@ -6,16 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Corpus, Run
+from conftest import Run
 
 
-@pytest.fixture(scope="module")
-def dump(corpus: Corpus) -> str:
-    return str(next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt")))
-
-
-def test_the_table_says_what_is_alive_and_why(dump: str, run: Run) -> None:
-    done = run("memory", dump)
+def test_the_table_says_what_is_alive_and_why(gpu_dump: Path, run: Run) -> None:
+    done = run("memory", gpu_dump)
     assert done.returncode == 0, done.stderr
     assert "peak      3.33 MB (3,330,319 bytes), reported by XLA" in done.stdout
     assert "at        gemm_fusion_dot.5, step 145 of 165" in done.stdout
@@ -24,8 +19,8 @@ def test_the_table_says_what_is_alive_and_why(dump: str, run: Run) -> None:
     assert "saved for backward: while.22 needs it for the gradient of while.15" in row and "scan_model.py:12" in row
 
 
-def test_json_has_the_live_set_and_the_curve(dump: str, run: Run) -> None:
-    data = json.loads(run("memory", dump, "--json").stdout)
+def test_json_has_the_live_set_and_the_curve(gpu_dump: Path, run: Run) -> None:
+    data = json.loads(run("memory", gpu_dump, "--json").stdout)
     assert {key: data[key] for key in ("origin", "peak_bytes", "peak_at", "at", "argument_bytes", "output_bytes", "alias_bytes")} == {
         "origin": "reported",
         "peak_bytes": 3_330_319,
@@ -45,18 +40,18 @@ def test_json_has_the_live_set_and_the_curve(dump: str, run: Run) -> None:
     assert conv["born"] < data["position"] < conv["last"] and conv["last_use"] == "loop_select_fusion"
 
 
-def test_sums_per_kind_add_up_to_the_same(dump: str, run: Run) -> None:
-    data = json.loads(run("memory", dump, "--per", "kind", "--json").stdout)
+def test_sums_per_kind_add_up_to_the_same(gpu_dump: Path, run: Run) -> None:
+    data = json.loads(run("memory", gpu_dump, "--per", "kind", "--json").stdout)
     sizes = {row["kind"]: row["bytes"] for row in data["live"]}
     assert sum(sizes.values()) == 3_330_319
     assert sizes["saved"] == 4 * 524_288 and sizes["parameter"] == 80_648
 
 
-def test_at_another_node_other_buffers_are_alive(dump: str, run: Run) -> None:
-    data = json.loads(run("memory", dump, "--at", "cudnn-conv.1", "--json").stdout)
+def test_at_another_node_other_buffers_are_alive(gpu_dump: Path, run: Run) -> None:
+    data = json.loads(run("memory", gpu_dump, "--at", "cudnn-conv.1", "--json").stdout)
     assert data["at"] == "cudnn-conv.1" and data["bytes"] < data["peak_bytes"] == 3_330_319
     assert not any(row["node"] == "while.15" for row in data["live"])
-    wrong = run("memory", dump, "--at", "cudnn-conv.99")
+    wrong = run("memory", gpu_dump, "--at", "cudnn-conv.99")
     assert wrong.returncode == 2 and "no node 'cudnn-conv.99' runs here; did you mean" in wrong.stderr
 
 

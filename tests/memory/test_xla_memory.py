@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Corpus, load_file
+from conftest import ROOT, load_file
 
 from opscope.memory.model import Memory
 from opscope.memory.sources import read_memory
@@ -57,11 +57,10 @@ def test_bytes_are_those_of_memory_analysis_and_of_the_report(name: str, tmp_pat
     assert memory.bytes_at(memory.peak) == memory.live_peak <= memory.peak_bytes
 
 
-def test_a_gpu_dump_is_read_the_same_way(corpus: Corpus) -> None:
-    directory = next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
-    memory = only(read_memory(str(directory)))
-    live = live_ranges(directory)
-    assert memory.peak_bytes == xla_total(directory) == 3_330_319
+def test_a_gpu_dump_is_read_the_same_way(gpu_dump: Path) -> None:
+    memory = only(read_memory(str(gpu_dump)))
+    live = live_ranges(gpu_dump)
+    assert memory.peak_bytes == xla_total(gpu_dump) == 3_330_319
     assert live.peak == 54
     assert {(buffer.node, buffer.output or "{}"): buffer.bytes for buffer in memory.alive(54)} == live.at_peak
     reasons = {row.buffer.name: row.buffer.why for row in memory.live(memory.peak)}
