@@ -9,7 +9,6 @@ from math import isnan
 from pathlib import Path
 
 import pytest
-from conftest import Corpus
 from support.wire_reader import WireReader
 
 from opscope.loading import load, load_all
@@ -23,13 +22,8 @@ from opscope.serve.recordings import ServedRecording
 
 
 @pytest.fixture(scope="module")
-def dump(corpus: Corpus) -> Path:
-    return next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
-
-
-@pytest.fixture(scope="module")
-def optimized(dump: Path) -> Program:
-    (program,) = load_all(str(dump))
+def optimized(gpu_dump: Path) -> Program:
+    (program,) = load_all(str(gpu_dump))
     return program
 
 
@@ -52,20 +46,34 @@ def test_columns_are_the_buffers(optimized: Program) -> None:
     assert len(shared) == len({slot for _, slot in shared}) == wire.fields["slots"]
 
 
-def test_a_program_has_the_report_of_its_source(dump: Path, optimized: Program) -> None:
-    assert memory_of(load_all(str(dump))[0]).origin == "computed"
-    (program,) = load_all(str(dump))
-    remember_source(str(dump), program)
-    (reported,) = read_memory(str(dump))
+def test_a_program_has_the_report_of_its_source(gpu_dump: Path, optimized: Program) -> None:
+    assert memory_of(load_all(str(gpu_dump))[0]).origin == "computed"
+    (program,) = load_all(str(gpu_dump))
+    remember_source(str(gpu_dump), program)
+    (reported,) = read_memory(str(gpu_dump))
     assert memory_of(program) == reported
-    before = load(f"{dump}@0")
-    remember_source(f"{dump}@0", before)
+    before = load(f"{gpu_dump}@0")
+    remember_source(f"{gpu_dump}@0", before)
     assert memory_of(before).origin == "computed", "the report is about the program after all passes"
 
 
-def test_every_pass_of_a_served_recording_has_its_memory(dump: Path) -> None:
-    recording = open_recording(dump)
-    remember_source(str(dump), recording)
+def test_a_damaged_report_is_computed_instead_and_said_so(tmp_path: Path) -> None:
+    text = tmp_path / "module_0001.m.cpu_after_optimizations.txt"
+    text.write_text("HloModule m, is_scheduled=true\nENTRY main {\n  ROOT p = f32[8]{0} parameter(0)\n}\n")
+    damaged = tmp_path / "module_0001.m.cpu_after_optimizations-buffer-assignment.txt"
+    damaged.write_text("something else")
+    (tmp_path / "module_0001.m.cpu_after_optimizations-live-range.txt").write_text("HloLiveRange (max 0):\n")
+    program = load(str(text))
+    remember_source(str(text), program)
+    memory = memory_of(program)
+    assert memory.origin == "computed" and memory.peak_bytes == 32
+    assert memory.remark.startswith(f"the compiler's report cannot be read: {damaged}:1: is not a buffer assignment")
+    assert WireReader(encode_memory(memory, program)).fields["remark"] == memory.remark
+
+
+def test_every_pass_of_a_served_recording_has_its_memory(gpu_dump: Path) -> None:
+    recording = open_recording(gpu_dump)
+    remember_source(str(gpu_dump), recording)
     served = ServedRecording("dump", lambda: recording, recording)
     last = recording.snapshot(-1)
     for number, origin in ((last.index, "reported"), (0, "computed")):
@@ -73,9 +81,9 @@ def test_every_pass_of_a_served_recording_has_its_memory(dump: Path) -> None:
         assert WireReader(gzip.decompress(body)).fields["origin"] == origin
 
 
-def test_a_page_has_the_memory_of_what_is_in_the_order_of_a_run(dump: Path, optimized: Program) -> None:
-    recording = open_recording(dump).only(-1)
-    remember_source(str(dump), recording)
+def test_a_page_has_the_memory_of_what_is_in_the_order_of_a_run(gpu_dump: Path, optimized: Program) -> None:
+    recording = open_recording(gpu_dump).only(-1)
+    remember_source(str(gpu_dump), recording)
     (block,) = _memory_blocks("".join(document([recording])))
     assert block.fields["origin"] == "reported" and block.fields["peakBytes"] == 3_330_319
     (computed,) = _memory_blocks("".join(document([optimized])))

@@ -39,6 +39,8 @@ def show(source: str, module: str | None, format: str | None, what_if: tuple[str
         ("in use at the peak", f"{short_bytes(before)}, with these changes {short_bytes(result.memory.live_peak)}, estimated"),
         ("computed again", f"{short_number(result.flops)} FLOP" + (f", unknown for {result.unknown}" if result.unknown else "")),
     ]
+    if planner.memory.remark:
+        facts.append(("note", planner.memory.remark))
     if result.moved:
         facts.append(("moved", f"{short_bytes(result.moved)} off the device and back"))
     if suggests and not suggestions:

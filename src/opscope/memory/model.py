@@ -86,6 +86,8 @@ class Memory:
     """Bytes that the run occupies throughout, if memory is reserved before it starts, as XLA does."""
     split: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     """The reserved bytes by use, as XLA's `memory_analysis()` splits them: argument, output, alias, temp."""
+    remark: str = ""
+    """Why it is not what the source reports, if there is a report that cannot be read."""
 
     @property
     def peak_bytes(self) -> int:

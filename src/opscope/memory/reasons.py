@@ -7,6 +7,7 @@ from functools import cached_property
 
 from opscope.analysis.enrich import is_enriched
 from opscope.analysis.gradients import directions, with_backward_links
+from opscope.analysis.halves import with_halves
 from opscope.memory.model import Buffer, Kind
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
@@ -21,7 +22,7 @@ class Reasons:
     """What a program says about its buffers. Ids of instructions are unique in a compiled module, so a name is enough."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program if is_enriched(program) else with_backward_links(program)
+        self.program = program if is_enriched(program) else with_backward_links(with_halves(program))
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[Graph, Node]]:

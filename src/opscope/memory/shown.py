@@ -5,6 +5,8 @@ A page asks for it only when somebody looks, so a program remembers where it cam
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
 from opscope.memory.model import Memory
@@ -31,7 +33,7 @@ def memory_of(program: Program, recording: Recording | None = None) -> Memory:
         return cached
     enriched = enrich(program, snapshot=recording is not None and len(recording) > 1)
     source = vars(program if recording is None else recording).get(_SOURCE)
-    memory = (_reported(source, enriched) if source is not None else None) or computed_memory(enriched)
+    memory = computed_memory(enriched) if source is None else _reported_or_computed(source, enriched)
     vars(program)[_RESULT] = memory
     return memory
 
@@ -42,9 +44,9 @@ def is_worth_computing(program: Program) -> bool:
     return has_order and len(program.main) <= _MOST_UNASKED
 
 
-def _reported(source: str, program: Program) -> Memory | None:
-    """What the compiler reported; None without a report, or with one that cannot be read (`opscope memory` says why)."""
+def _reported_or_computed(source: str, program: Program) -> Memory:
+    """What the compiler reported, or else what is computed. A page has the program even if the report next to it is damaged."""
     try:
-        return reported_about(source, program)
-    except OpscopeError:
-        return None
+        return reported_about(source, program) or computed_memory(program)
+    except OpscopeError as error:
+        return replace(computed_memory(program), remark=f"the compiler's report cannot be read: {error}")

@@ -52,6 +52,7 @@ def encode_memory(memory: Memory, program: Program) -> bytes:
             "reserved": memory.reserved,
             "split": dict(memory.split),
             "unknown": memory.unknown,
+            "remark": memory.remark,
             "kinds": KINDS,
             "slots": len(slots) - 1,
         }

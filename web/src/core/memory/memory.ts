@@ -11,6 +11,8 @@ export interface MemoryData {
   readonly reserved: number | undefined;
   /** How many buffers are of unknown size; they are in no sum. */
   readonly unknown: number;
+  /** Why it is not what the source reports, if there is a report that cannot be read. */
+  readonly remark: string;
   readonly kinds: readonly string[];
   /** The node that runs at each position, or -1 and a string number. */
   readonly steps: Int32Array;
@@ -41,7 +43,10 @@ export interface MemoryData {
 
 export function decodeMemory(bytes: Uint8Array): MemoryData {
   const sections = new Sections(bytes);
-  const fields = sections.fields as unknown as Pick<MemoryData, "name" | "origin" | "peak" | "peakBytes" | "unknown" | "kinds"> & {
+  const fields = sections.fields as unknown as Pick<
+    MemoryData,
+    "name" | "origin" | "peak" | "peakBytes" | "unknown" | "remark" | "kinds"
+  > & {
     readonly reserved: number | null;
     readonly slots: number;
   };
@@ -56,6 +61,7 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
     peakBytes: fields.peakBytes,
     reserved: fields.reserved ?? undefined,
     unknown: fields.unknown,
+    remark: fields.remark,
     kinds: fields.kinds,
     steps: column("steps"),
     stepNames: column("stepNames"),

@@ -34,6 +34,11 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
           <span class="quiet" role="status" aria-label="Peak">
             {summary ? `peak ${bytesText(summary.peakBytes)}, ${ORIGINS[summary.origin]}` : lane.problem ? "" : "Reading…"}
           </span>
+          {summary?.remark && (
+            <span class="warning" role="note" title={summary.remark}>
+              {clipped(summary.remark, 400)}
+            </span>
+          )}
           <ToLastPass lane={lane} session={session} />
           <span class="grow" />
           <label class="choice">

@@ -17,9 +17,9 @@ export class ShownMemory {
   ) {}
 
   get summary(): MemorySummary {
-    const { origin, peak, peakBytes, reserved, unknown, kinds, steps } = this.memory;
+    const { origin, peak, peakBytes, reserved, unknown, remark, kinds, steps } = this.memory;
     const [mostBytes] = usageOf(this.memory, peak, peak + 1, 1).total;
-    return { origin, peak, peakBytes, reserved, unknown, kinds, steps: steps.length, mostBytes };
+    return { origin, peak, peakBytes, reserved, unknown, remark, kinds, steps: steps.length, mostBytes };
   }
 
   usage(from: number, to: number, columns: number): Usage {

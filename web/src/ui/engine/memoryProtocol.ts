@@ -4,7 +4,7 @@ import type { MemoryData } from "../../core/memory/memory";
 import type { Usage } from "../../core/memory/usage";
 import type { NodeName, WireAt } from "./protocol";
 
-export interface MemorySummary extends Pick<MemoryData, "origin" | "peak" | "peakBytes" | "reserved" | "unknown" | "kinds"> {
+export interface MemorySummary extends Pick<MemoryData, "origin" | "peak" | "peakBytes" | "reserved" | "unknown" | "remark" | "kinds"> {
   readonly steps: number;
   /** The most bytes in use at one point. */
   readonly mostBytes: number;
