@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Corpus, load_file
+from conftest import ROOT, load_file
 
 from opscope.memory.model import Buffer, Memory
 from opscope.memory.schedule import computed_memory
@@ -13,6 +13,7 @@ from opscope.memory.xla_files import find_reports, program_of, reported_memory
 from opscope.program import BACKWARD_OF, Link, ProgramBuilder, TensorType
 from opscope.readers.hlo import parse_hlo
 
+HLO = ROOT / "tests" / "samples" / "hlo"
 KB = 1024
 """Bytes of f32[256]."""
 
@@ -187,13 +188,20 @@ def test_a_joint_graph_keeps_gradients_and_what_a_derivative_makes_until_it_retu
     assert not any(buffer.name == "grad.w" for buffer in memory.buffers), "a mark has no memory of its own"
 
 
+def test_halves_that_only_the_structure_shows_give_the_same_kinds() -> None:
+    named, plain = (
+        {(buffer.graph, buffer.name): buffer.kind for buffer in computed_memory(parse_hlo((HLO / name).read_text("utf-8"))[0]).buffers}
+        for name in ("step_lowered.hlo", "step_short.hlo")
+    )
+    assert plain == named and {"saved", "gradient"} < set(named.values())
+
+
 def within(computed: Memory, reported: Memory, percent: float) -> bool:
     return abs(computed.peak_bytes / reported.peak_bytes - 1) <= percent / 100
 
 
-def test_a_module_of_xla_gpu_is_within_a_percent_of_its_report(corpus: Corpus) -> None:
-    directory = next(path.parent for path in corpus("xla_gpu_scan_passes").rglob("*-buffer-assignment.txt"))
-    (reports,) = find_reports(directory)
+def test_a_module_of_xla_gpu_is_within_a_percent_of_its_report(gpu_dump: Path) -> None:
+    (reports,) = find_reports(gpu_dump)
     program = program_of(reports)
     assert program is not None
     reported, computed = reported_memory(reports, program), computed_memory(program)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,11 +17,13 @@ from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
+    from opscope.memory.pass_peaks import PassPeak
     from opscope.recording.model import Recording
     from opscope.recording.pass_costs import PassCost
     from opscope.recording.rows import Row
 
 _COSTS = ("flops", "bytes", "at best")
+_PEAKS = ("peak", "peak change")
 _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
 
@@ -38,6 +40,7 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 @click.option("--sort", type=click.Choice(["order", "time"]), default="order", help="By time: every pass that has one, the slowest first.")
 @click.option("--cost", is_flag=True, help="Also the FLOPs and bytes of the program after each pass.")
 @click.option("--device", metavar="NAME", help="With --cost: also the time that the program needs at best on this device.")
+@click.option("--memory", is_flag=True, help="Also the most bytes in use in the program after each pass, and which pass raised it most.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
 def command(
     source: str,
@@ -49,6 +52,7 @@ def command(
     sort: str,
     cost: bool,
     device: str | None,
+    memory: bool,
     as_json: bool,
 ) -> None:
     """List compiler passes, one per row, and what each added, removed and changed.
@@ -63,6 +67,7 @@ def command(
     opscope passes dump_dir --touching scope:layer_1
     opscope passes outs --sort time
     opscope passes dump_dir --cost --device h200
+    opscope passes dump_dir --memory
     """
     from opscope.analysis.devices import device_of
     from opscope.recording.pass_costs import pass_costs
@@ -92,15 +97,42 @@ def command(
     if cost:
         with progress("estimating costs") as report:
             costs = pass_costs((row.snapshot for row in rows), chosen_device, report)
+    peaks = _peaks(recording, rows) if memory else {}
     if as_json:
-        say_json([row.to_json() | (costs[row.snapshot.index]._asdict() if costs else {}) for row in rows], indent=1)
+        say_json([row.to_json() | _number_json(row, costs) | _number_json(row, peaks) for row in rows], indent=1)
         return
     for name in recording.modules:
         module_rows = _of_module(rows, name)
         if module_rows:
-            say(*([name] if name else []), *_lines(module_rows, everything, costs), "")
+            say(*([name] if name else []), *_lines(module_rows, everything, costs, peaks), "")
     unlisted = "" if everything or not hidden else f" ({hidden:,} changed nothing; --all lists them)"
-    say(*_remarks(recording, f"{passes:,} passes, {changed:,} changed{unlisted}"))
+    say(*_remarks(recording, f"{passes:,} passes, {changed:,} changed{unlisted}"), *_rise(recording, peaks))
+
+
+def _peaks(recording: Recording, rows: list[Row]) -> dict[int, PassPeak]:
+    from opscope.memory.pass_peaks import pass_peaks
+
+    with progress("computing memory") as report:
+        return pass_peaks(recording, [row.snapshot for row in rows], report)
+
+
+def _number_json(row: Row, numbers: Mapping[int, PassCost | PassPeak]) -> dict[str, Any]:
+    return numbers[row.snapshot.index]._asdict() if numbers else {}
+
+
+def _rise(recording: Recording, peaks: Mapping[int, PassPeak]) -> list[str]:
+    """Which pass raised the peak most."""
+    from opscope.memory.pass_peaks import highest_rise
+
+    index = highest_rise(peaks)
+    if not peaks:
+        return []
+    rise = "no pass raised the peak"
+    if index is not None:
+        peak = peaks[index]
+        sizes = f"{short_bytes(peak.peak_before_bytes or 0)} → {short_bytes(peak.peak_bytes)}"
+        rise = f"{index} {recording[index].name} raised the peak most: {sizes}, at {peak.peak_at}"
+    return [rise, "peaks are computed in the order in which programs are written; only after scheduling is it the order of the run"]
 
 
 def _find(recording: Recording, module: str | None, query: str, as_json: bool) -> None:
@@ -126,23 +158,25 @@ def _slowest_first(source: str, rows: list[Row]) -> list[Row]:
     return [row for _, row in sorted(timed, key=lambda pair: -pair[0])]
 
 
-def _lines(rows: list[Row], everything: bool, costs: Mapping[int, PassCost]) -> list[str]:
+def _lines(rows: list[Row], everything: bool, costs: Mapping[int, PassCost], peaks: Mapping[int, PassPeak]) -> list[str]:
     timed = any(row.snapshot.seconds is not None for row in rows)
     most = max(row.snapshot.nodes for row in rows) or 1
     shown = rows if everything else _listed(rows)
     numbered = any(_file_number(row) for row in rows)
-    head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "merged", "copied", "changed", *_COSTS]
+    head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "merged", "copied", "changed", *_COSTS, *_PEAKS]
     absent = {
         *([] if numbered else ["file"]),
         *([] if timed else ["seconds"]),
         *([] if any(row.merged for row in shown) else ["merged"]),
         *([] if any(row.copied for row in shown) else ["copied"]),
         *([] if costs else _COSTS),
+        *([] if peaks else _PEAKS),
         *([] if any(cost.estimated_seconds is not None for cost in costs.values()) else ["at best"]),
     }
     columns = [i for i, name in enumerate(head) if name not in absent]
-    cells = [head, *([*_cells(row, most), *_cost_cells(costs.get(row.snapshot.index))] for row in shown)]
-    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrrrrrrr"[i] for i in columns))
+    numbers = ((row, costs.get(row.snapshot.index), peaks.get(row.snapshot.index)) for row in shown)
+    cells = [head, *([*_cells(row, most), *_cost_cells(cost), *_peak_cells(peak)] for row, cost, peak in numbers)]
+    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrrrrrrrrr"[i] for i in columns))
 
 
 def _cost_cells(cost: PassCost | None) -> list[str]:
@@ -151,6 +185,14 @@ def _cost_cells(cost: PassCost | None) -> list[str]:
     least = "≥ " if cost.unknown else ""
     seconds = "" if cost.estimated_seconds is None else least + short_seconds(cost.estimated_seconds)
     return [least + short_number(cost.flops), least + short_bytes(cost.bytes), seconds]
+
+
+def _peak_cells(peak: PassPeak | None) -> list[str]:
+    if peak is None:
+        return [""] * len(_PEAKS)
+    least = "≥ " if peak.unknown_sizes else ""
+    change = f"{'+' if peak.rise > 0 else '−'}{short_bytes(abs(peak.rise))}" if peak.rise else ""
+    return [least + short_bytes(peak.peak_bytes), change]
 
 
 def _listed(rows: list[Row]) -> list[Row]:

@@ -38,8 +38,6 @@ class Allocation:
 
 
 class Plan(NamedTuple):
-    allocations: dict[int, Allocation]
-    """By buffer."""
     slots: dict[int, int]
     """Buffers that are in the memory of another one."""
     reserved: int
@@ -47,8 +45,7 @@ class Plan(NamedTuple):
     """The reserved bytes by use, as in XLA's `memory_analysis()`."""
 
 
-def make_plan(aliases: Aliases, lifetimes: Sequence[Span], possible: Mapping[Takeover, bool]) -> Plan:
-    allocations = _allocations(aliases, lifetimes)
+def make_plan(aliases: Aliases, allocations: Mapping[int, Allocation], possible: Mapping[Takeover, bool]) -> Plan:
     split = {"argument": 0, "output": 0, "alias": 0, "temp": 0}
     constants = 0
     for allocation in allocations.values():
@@ -62,10 +59,11 @@ def make_plan(aliases: Aliases, lifetimes: Sequence[Span], possible: Mapping[Tak
     split["temp"] = _heap(others, slots)
     main = aliases.program.main
     split["output"] += sum(_POINTER * len(main[name].outputs) for name, index in main.outputs if index == WHOLE)
-    return Plan(allocations, slots, split["argument"] + split["output"] - split["alias"] + constants + split["temp"], split)
+    return Plan(slots, split["argument"] + split["output"] - split["alias"] + constants + split["temp"], split)
 
 
-def _allocations(aliases: Aliases, lifetimes: Sequence[Span]) -> dict[int, Allocation]:
+def allocations_of(aliases: Aliases, lifetimes: Sequence[Span]) -> dict[int, Allocation]:
+    """What is in memory, by buffer."""
     spans: dict[int, list[Span]] = defaultdict(list)
     for number, span in enumerate(lifetimes):
         spans[aliases.buffer(number)].append(span)

@@ -13,15 +13,15 @@ from itertools import groupby
 from opscope.memory.aliases import Aliases, Value, parameter_number
 from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.order import Order, running_order
-from opscope.memory.plan import Allocation, Span, make_plan
+from opscope.memory.plan import Allocation, Span, allocations_of, make_plan
 from opscope.memory.reasons import Reasons
 from opscope.memory.sharing import takeovers
 from opscope.memory.xla_reports import LiveRanges
 from opscope.program import BACKWARD_OF, Graph, Node, Program
 
 
-def computed_memory(program: Program) -> Memory:
-    """The memory of one run, in the order of the program.
+def computed_memory(program: Program, *, explain: bool = True) -> Memory:
+    """The memory of one run, in the order of the program. Without `explain`, buffers do not say why they are alive: that takes longest.
 
     Only for a module that XLA has scheduled is that order the one that runs, and the plan XLA's. Other programs get buffers where
     they make them, and give them back after the last use.
@@ -29,13 +29,14 @@ def computed_memory(program: Program) -> Memory:
     order = running_order(program)
     aliases = Aliases(program, order.graphs)
     lifetimes = _lifetimes(program, order, aliases)
-    is_scheduled = program.attrs.get("is_scheduled") == "true"
-    plan = make_plan(aliases, lifetimes, takeovers(program, order, aliases) if is_scheduled else {})
-    slots = plan.slots if is_scheduled else {}
-    buffers = _buffers(program, order, aliases, lifetimes, plan.allocations, slots)
-    if is_scheduled:
-        return Memory(program.name, "computed", order.steps, buffers, plan.reserved, plan.split)
-    return Memory(program.name, "computed", order.steps, buffers)
+    allocations = allocations_of(aliases, lifetimes)
+    reasons = Reasons(program) if explain else None
+    if program.attrs.get("is_scheduled") != "true":
+        buffers = _buffers(program, order, aliases, lifetimes, allocations, {}, reasons)
+        return Memory(program.name, "computed", order.steps, buffers)
+    plan = make_plan(aliases, allocations, takeovers(program, order, aliases))
+    buffers = _buffers(program, order, aliases, lifetimes, allocations, plan.slots, reasons)
+    return Memory(program.name, "computed", order.steps, buffers, plan.reserved, plan.split)
 
 
 def schedule_ranges(program: Program) -> LiveRanges:
@@ -84,9 +85,14 @@ def _backward_functions(graph: Graph) -> Iterator[list[Node]]:
 
 
 def _buffers(
-    program: Program, order: Order, aliases: Aliases, lifetimes: list[Span], allocations: Mapping[int, Allocation], slots: Mapping[int, int]
+    program: Program,
+    order: Order,
+    aliases: Aliases,
+    lifetimes: list[Span],
+    allocations: Mapping[int, Allocation],
+    slots: Mapping[int, int],
+    reasons: Reasons | None,
 ) -> list[Buffer]:
-    reasons = Reasons(program)
     end = len(order.steps)
     marks = [node for node in program.main if node.role == "gradient"]
     gradients = {aliases.buffer(value): node.id.removeprefix("grad.") for node in marks for value in aliases.operands(program.main, node)}
@@ -99,7 +105,7 @@ def _buffers(
             kind, why = _kind(program, aliases, allocation, value, gradients.get(key, ""), last >= end)
             output = f"{{{value.output}}}" if len(value.node.outputs) > 1 else ""
             buffer = Buffer(value.node.id, value.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why)
-            buffers.append(reasons.explained(buffer, order.steps[last] if last < end else ""))
+            buffers.append(reasons.explained(buffer, order.steps[last] if last < end else "") if reasons else buffer)
     buffers.sort(key=lambda buffer: (buffer.born, buffer.last))
     return buffers
 

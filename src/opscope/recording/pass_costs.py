@@ -9,7 +9,9 @@ from opscope.analysis.cost import CostModel
 from opscope.analysis.devices import Device
 from opscope.analysis.roofline import Roofline
 from opscope.plugin import Progress
+from opscope.program import Program
 from opscope.recording.model import Snapshot
+from opscope.recording.per_pass import per_pass
 
 
 class PassCost(NamedTuple):
@@ -21,17 +23,11 @@ class PassCost(NamedTuple):
 
 
 def pass_costs(snapshots: Iterable[Snapshot], device: Device | None = None, progress: Progress | None = None) -> dict[int, PassCost]:
-    """The cost after each pass, by the index of its snapshot. Passes that changed nothing share one estimate."""
-    snapshots = list(snapshots)
-    by_content: dict[int, PassCost] = {}
-    costs = {}
-    for done, snapshot in enumerate(snapshots):
-        if snapshot.content not in by_content:
-            program = snapshot.program
-            total = CostModel(program).total
-            seconds = None if device is None else sum(Roofline(program, device).seconds[program.entry].values())
-            by_content[snapshot.content] = PassCost(total.flops, total.bytes, total.unknown, seconds)
-        costs[snapshot.index] = by_content[snapshot.content]
-        if progress is not None:
-            progress((done + 1) / len(snapshots))
-    return costs
+    """The cost after each pass, by the index of its snapshot."""
+
+    def cost(program: Program) -> PassCost:
+        total = CostModel(program).total
+        seconds = None if device is None else sum(Roofline(program, device).seconds[program.entry].values())
+        return PassCost(total.flops, total.bytes, total.unknown, seconds)
+
+    return per_pass(snapshots, cost, progress)
