@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from browser.harness import Open, Viewer, until
+from opscope.loading import load_all
 from opscope.memory.model import Memory
-from opscope.memory.shown import remember_source
+from opscope.memory.shown import planner_of, remember_source
 from opscope.memory.sources import read_memory
+from opscope.memory.what_if import Change
 from opscope.quantities import short_bytes
 from opscope.recording.sources import open_recording
 from opscope.render.writers.html import write
@@ -93,22 +95,56 @@ def agrees(viewer: Viewer, memory: Memory) -> None:
     assert point(viewer).startswith(step(memory, memory.peak))
     until(lambda: len(cells(viewer)) > 5)
     live = memory.live(memory.peak)
-    for (size, _, name, kind, why, *_), (buffer, _) in zip(cells(viewer)[:4], live, strict=False):
-        assert (size, name, kind, why) == (short_bytes(buffer.bytes or 0), buffer.name, str(buffer.type), buffer.why)
+    table = viewer.page.get_by_role("table", name="Buffers alive")
+    columns = [head.inner_text() for head in table.get_by_role("columnheader").all()]
+    shown = [dict(zip(columns, row, strict=True)) for row in cells(viewer)[:4]]
+    for row, (buffer, _) in zip(shown, live, strict=False):
+        assert (row["bytes"], row["buffer"], row["type"], row["why it is alive"]) == (
+            short_bytes(buffer.bytes or 0),
+            buffer.name,
+            str(buffer.type),
+            buffer.why,
+        )
     alive = 1 + sum(1 + len(row.shares) for row in live)
-    assert viewer.page.get_by_role("table", name="Buffers alive").get_attribute("aria-rowcount") == str(alive)
+    assert table.get_attribute("aria-rowcount") == str(alive)
 
 
 def test_the_panel_says_what_the_command_says(viewer: Viewer, memory: Memory) -> None:
     agrees(viewer, memory)
+    panel = viewer.page.get_by_role("region", name="Memory", exact=True)
+    assert "run `opscope memory SOURCE --suggest`" in panel.inner_text(), "a page from a file cannot compute it"
+    assert panel.get_by_role("button", name="Suggest").count() == 0
 
 
-def test_a_server_computes_memory_when_the_panel_opens(
+def test_a_server_computes_memory_and_answers_what_if(
     open_address: Open, server: Callable[..., str], gpu_dump: Path, memory: Memory
 ) -> None:
     viewer = open_address(server(gpu_dump))
     viewer.key("u")
     agrees(to_the_last_pass(viewer), memory)
+    status = viewer.page.get_by_role("status", name="What if")
+    assert status.count() == 0
+    (program,) = load_all(str(gpu_dump))
+    remember_source(str(gpu_dump), program)
+    planner = planner_of(program)
+    largest = memory.live(memory.peak)[0].buffer
+    viewer.page.get_by_label(f"What if: {largest.name}", exact=True).select_option("offload")
+    viewer.idle()
+    offloaded = planner.what_if([Change("offload", largest.node)])
+    before, moved = short_bytes(memory.live_peak), short_bytes(offloaded.moved)
+    assert status.inner_text() == (
+        f"Estimated, with 1 change: {short_bytes(offloaded.memory.live_peak)} in use at the peak instead of {before}, "
+        f"{moved} moved off the device and back"
+    )
+    viewer.press("Clear what-if")
+    assert status.count() == 0
+    viewer.press("Suggest")
+    suggested = planner.answer([], suggests=True)
+    assert status.inner_text().startswith(
+        f"Estimated, with {len(suggested.changes)} changes: {short_bytes(suggested.result.memory.live_peak)}"
+    )
+    viewer.page.get_by_text("What to write").click()
+    assert suggested.advice[-1] in viewer.page.get_by_role("region", name="Memory", exact=True).inner_text()
 
 
 def test_the_lane_and_the_graph_are_linked(viewer: Viewer, memory: Memory) -> None:

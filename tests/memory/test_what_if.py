@@ -91,4 +91,4 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
     assert data["bytes"] == 11_000 and data["bytes_after"] < 11_000 and data["suggestions"][0]["peak_bytes"] == data["bytes_after"]
     assert max(size for _, size in data["curve"]) == data["bytes_after"]
     wrong = run("memory", file, "--what-if", "forget=wide.0")
-    assert wrong.returncode == 2 and "--what-if takes one of recompute=NODE, offload=NODE, bf16=NODE" in wrong.stderr
+    assert wrong.returncode == 2 and "a change is one of recompute=NODE, offload=NODE, bf16=NODE, not 'forget=wide.0'" in wrong.stderr

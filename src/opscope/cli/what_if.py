@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from opscope.cli.progress import progress
 from opscope.cli.source import read_one
 from opscope.cli.table import blocks, table
@@ -13,26 +11,23 @@ from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
-    from opscope.memory.what_if import Change, Suggestion, WhatIf
+    from opscope.memory.what_if import Answer, Suggestion
 
 
 def show(source: str, module: str | None, format: str | None, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
     """Print the peak as it is and with the changes that were asked for, or that are suggested."""
-    from opscope.memory.shown import memory_of, remember_source
-    from opscope.memory.what_if import Planner, advice
+    from opscope.memory.shown import planner_of, remember_source
+    from opscope.memory.what_if import change_of
 
-    changes = [_change(text) for text in what_if]
+    changes = [change_of(text) for text in what_if]
     program = read_one(source, format, module)
     remember_source(source, program)
     with progress(f"planning {source}"):
-        planner = Planner(program, memory_of(program))
-        suggestions = planner.suggest(changes) if suggests else []
-        changes += [change for each in suggestions for change in each.changes]
-        result = planner.what_if(changes)
-    lines = advice(program, suggestions) if suggestions else []
-    before = planner.memory.live_peak
+        planner = planner_of(program)
+        answer = planner.answer(changes, suggests)
+    result, before = answer.result, planner.memory.live_peak
     if as_json:
-        say_json(_json(before, result, suggestions, lines), indent=1)
+        say_json(_json(before, answer), indent=1)
         return
     facts = [
         ("program", program.name),
@@ -43,19 +38,9 @@ def show(source: str, module: str | None, format: str | None, what_if: tuple[str
         facts.append(("note", planner.memory.remark))
     if result.moved:
         facts.append(("moved", f"{short_bytes(result.moved)} off the device and back"))
-    if suggests and not suggestions:
+    if suggests and not answer.suggestions:
         facts.append(("suggested", "nothing: no value that is saved for backward lowers the peak"))
-    say(*blocks(table(facts), *([_rows(suggestions), lines] if suggestions else [])))
-
-
-def _change(text: str) -> Change:
-    from opscope.memory.what_if import ACTIONS, Change
-
-    action, sign, node = text.partition("=")
-    for each in ACTIONS:
-        if sign and node and action == each:
-            return Change(each, node)
-    raise click.UsageError(f"--what-if takes one of {', '.join(f'{each}=NODE' for each in ACTIONS)}, not {text!r}.")
+    say(*blocks(table(facts), *([_rows(answer.suggestions), answer.advice] if answer.suggestions else [])))
 
 
 def _rows(suggestions: list[Suggestion]) -> list[str]:
@@ -66,10 +51,11 @@ def _rows(suggestions: list[Suggestion]) -> list[str]:
     return table(rows, "lrrrr")
 
 
-def _json(before: int, result: WhatIf, suggestions: list[Suggestion], lines: list[str]) -> dict[str, Any]:
+def _json(before: int, answer: Answer) -> dict[str, Any]:
+    result = answer.result
     rows = [
         {"nodes": [buffer.node for buffer in each.buffers], "bytes": each.bytes, "flops": each.flops, "peak_bytes": each.peak}
-        for each in suggestions
+        for each in answer.suggestions
     ]
     return {
         "bytes": before,
@@ -79,5 +65,5 @@ def _json(before: int, result: WhatIf, suggestions: list[Suggestion], lines: lis
         "moved_bytes": result.moved,
         "curve": [list(point) for point in result.memory.curve],
         "suggestions": rows,
-        "advice": lines,
+        "advice": answer.advice,
     }

@@ -12,11 +12,12 @@ from opscope.errors import OpscopeError
 from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
 from opscope.memory.sources import reported_about
+from opscope.memory.what_if import Planner
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.recording.sources import split_at
 
-_SOURCE, _RESULT = "_memory_source", "_memory"
+_SOURCE, _RESULT, _PLANNER = "_memory_source", "_memory", "_memory_planner"
 _MOST_UNASKED = 10_000
 
 
@@ -31,17 +32,30 @@ def memory_of(program: Program, recording: Recording | None = None) -> Memory:
     cached: Memory | None = vars(program).get(_RESULT)
     if cached is not None:
         return cached
-    enriched = enrich(program, snapshot=recording is not None and len(recording) > 1)
+    enriched = _enriched(program, recording)
     source = vars(program if recording is None else recording).get(_SOURCE)
     memory = computed_memory(enriched) if source is None else _reported_or_computed(source, enriched)
     vars(program)[_RESULT] = memory
     return memory
 
 
+def planner_of(program: Program, recording: Recording | None = None) -> Planner:
+    """Answers what-if questions about a program, or a snapshot of a recording. Cached on the program, because a person asks many."""
+    cached: Planner | None = vars(program).get(_PLANNER)
+    if cached is None:
+        memory = memory_of(program, recording)
+        cached = vars(program)[_PLANNER] = Planner(_enriched(program, recording), memory)
+    return cached
+
+
 def is_worth_computing(program: Program) -> bool:
     """Whether memory is worth computing before somebody asks: the nodes are in the order in which they run, and it takes a second."""
     has_order = program.attrs.get("is_scheduled") == "true" or any(node.op.startswith("aten.") for node in program.main)
     return has_order and len(program.main) <= _MOST_UNASKED
+
+
+def _enriched(program: Program, recording: Recording | None) -> Program:
+    return enrich(program, snapshot=recording is not None and len(recording) > 1)
 
 
 def _reported_or_computed(source: str, program: Program) -> Memory:

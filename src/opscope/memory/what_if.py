@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 from opscope.analysis.cost_metrics import FLOPS, with_costs
 from opscope.errors import OpscopeError
 from opscope.memory.aliases import Aliases
-from opscope.memory.model import Buffer, Memory
+from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.order import running_order
 from opscope.naming import suggest as similar
 from opscope.program import Program
@@ -30,7 +30,7 @@ _TIMES_SMALLER = {"f32": 2, "float32": 2, "f64": 4, "float64": 4}
 _NUMBER = re.compile(r"\d+")
 _LEAST_SHARE = 0.01
 """A suggestion frees at least this share of the peak: a smaller one is not worth a line of code."""
-_THERE_ANYWAY = frozenset(["parameter", "input", "buffer", "constant"])
+GIVEN: tuple[Kind, ...] = ("parameter", "input", "buffer", "constant")
 """Kinds of buffers that nothing computes."""
 
 
@@ -39,6 +39,15 @@ class Change(NamedTuple):
 
     action: Action
     node: str
+
+
+def change_of(text: str) -> Change:
+    """A change as people write it: `recompute=fusion.3`."""
+    action, sign, node = text.partition("=")
+    for each in ACTIONS:
+        if sign and node and action == each:
+            return Change(each, node)
+    raise OpscopeError(f"a change is one of {', '.join(f'{each}=NODE' for each in ACTIONS)}, not {text!r}")
 
 
 class WhatIf(NamedTuple):
@@ -71,6 +80,16 @@ class Suggestion(NamedTuple):
         return sum(buffer.bytes or 0 for buffer in self.buffers)
 
 
+class Answer(NamedTuple):
+    """What somebody asked for, what is suggested in addition, and the memory with all of it."""
+
+    changes: list[Change]
+    suggestions: list[Suggestion]
+    result: WhatIf
+    advice: list[str]
+    """What to write in the user's program for the suggestions."""
+
+
 class Planner:
     """Answers what-if questions about one program."""
 
@@ -82,6 +101,12 @@ class Planner:
         self._uses = _uses(program, memory)
         self._operands = {node.id: tuple(dict.fromkeys(name for name, _ in node.inputs)) for graph in program for node in graph}
         self._flops = {node: value for graph in self.program for node, value in graph.metrics.get(FLOPS.name, {}).items()}
+
+    def answer(self, changes: Sequence[Change], suggests: bool) -> Answer:
+        """The memory with these changes, and with those that are suggested on top of them."""
+        suggestions = self.suggest(changes) if suggests else []
+        together = [*changes, *(change for each in suggestions for change in each.changes)]
+        return Answer(together, suggestions, self.what_if(together), advice(self.program, suggestions) if suggestions else [])
 
     def what_if(self, changes: Iterable[Change]) -> WhatIf:
         """The memory with these changes."""
@@ -160,7 +185,7 @@ class Planner:
         points = sorted({buffer.born, *(at for at in self._uses.get(buffer.name, ()) if buffer.born <= at <= buffer.last)})
         gaps = [(after - before, before, after) for before, after in pairwise(points) if after - before > 1]
         longest = max(gaps, default=None)
-        return None if longest is None or buffer.kind in _THERE_ANYWAY else longest[1:]
+        return None if longest is None or buffer.kind in GIVEN else longest[1:]
 
 
 def _smaller(buffer: Buffer) -> Buffer:

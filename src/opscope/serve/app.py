@@ -201,7 +201,7 @@ class _Handlers:
         one = _chosen(self.content(request).served, request)
         if one is None:
             return refusal(404, "no such program")
-        block = await run_in_threadpool(one.memory)
+        block = await run_in_threadpool(one.memory, request.query_params.get("what-if"))
         return Response(block, media_type="application/octet-stream", headers={**HEADERS, "Content-Encoding": "gzip"})
 
     async def recording(self, request: Request) -> Response:

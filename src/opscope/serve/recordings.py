@@ -25,7 +25,7 @@ from opscope.render.wire.details import encode_details
 from opscope.render.wire.memory import packed_memory
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import pass_rows
-from opscope.serve.sources import Served
+from opscope.serve.sources import Served, what_if
 
 JSON, BYTES = "application/json", "application/octet-stream"
 
@@ -92,7 +92,9 @@ class ServedRecording(Served):
             start, stop = int(query["start"]), min(int(query["stop"]), program.node_count)
             return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES
         if what == "memory":
-            return packed_memory(program, self.recording, 4), BYTES
+            question = query.get("what-if")
+            answer = packed_memory(program, self.recording, 4) if question is None else what_if(program, question, self.recording)
+            return answer, BYTES
         raise KeyError(what)
 
     def _compare(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import threading
 from collections.abc import Callable
 from os import stat
@@ -11,15 +12,26 @@ from stat import S_ISREG
 
 from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
+from opscope.memory.what_if import change_of
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.wire.details import encode_details
-from opscope.render.wire.memory import packed_memory
+from opscope.render.wire.memory import packed_memory, packed_what_if
 from opscope.render.wire.program import encode_wire
 
 Read = Callable[[], Program]
 _QUICKLY = 4
 """The level of compression on the way to a page of the same machine."""
+
+
+def what_if(program: Program, question: str, recording: Recording | None = None) -> bytes:
+    """The memory with changes that a page asks for: `{"changes": ["recompute=fusion.3"], "suggest": false}`."""
+    try:
+        asked = json.loads(question)
+        changes, suggests = [change_of(str(text)) for text in asked["changes"]], asked["suggest"] is True
+    except (ValueError, KeyError, TypeError):
+        raise OpscopeError("the page asked for changes of the memory in a way that this server does not know; reload it") from None
+    return packed_what_if(program, changes, suggests, recording)
 
 
 class Served:
@@ -87,11 +99,11 @@ class Served:
                 self._packed = gzip.compress(wire, compresslevel=_QUICKLY, mtime=0), len(wire)
             return self._packed
 
-    def memory(self) -> bytes:
-        """The compressed memory of the program, found when somebody first looks at it."""
+    def memory(self, question: str | None = None) -> bytes:
+        """The compressed memory of the program, found when somebody first looks at it; with a question, the answer (see `what_if`)."""
         program = self.program()
         with self._lock:
-            return packed_memory(program, level=_QUICKLY)
+            return packed_memory(program, level=_QUICKLY) if question is None else what_if(program, question)
 
     def details(self, start: int, stop: int) -> bytes:
         program = self.program()

@@ -6,11 +6,13 @@ It is separate from the program, because most people who open a page never look 
 from __future__ import annotations
 
 import gzip
+from collections.abc import Sequence
 from math import nan
-from typing import get_args
+from typing import Any, get_args
 
 from opscope.memory.model import Kind, Memory
-from opscope.memory.shown import is_worth_computing, memory_of
+from opscope.memory.shown import is_worth_computing, memory_of, planner_of
+from opscope.memory.what_if import ACTIONS, GIVEN, Change
 from opscope.program import NodeKey, Program
 from opscope.recording.model import Recording
 from opscope.render.wire.sections import Interner, SectionWriter
@@ -18,7 +20,7 @@ from opscope.render.wire.sections import Interner, SectionWriter
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def encode_memory(memory: Memory, program: Program) -> bytes:
+def encode_memory(memory: Memory, program: Program, **fields: Any) -> bytes:
     """Nodes are numbered as in the program's own wire. What is not a node of the program has -1, and its name."""
     number_of = _Numbers(program)
     strings = Interner({"": 0})
@@ -54,7 +56,10 @@ def encode_memory(memory: Memory, program: Program) -> bytes:
             "unknown": memory.unknown,
             "remark": memory.remark,
             "kinds": KINDS,
+            "given": GIVEN,
+            "actions": ACTIONS,
             "slots": len(slots) - 1,
+            **fields,
         }
     )
 
@@ -62,6 +67,20 @@ def encode_memory(memory: Memory, program: Program) -> bytes:
 def packed_memory(program: Program, recording: Recording | None = None, level: int = 7) -> bytes:
     """The compressed memory of a program, or of a snapshot of a recording."""
     return gzip.compress(encode_memory(memory_of(program, recording), program), level, mtime=0)
+
+
+def packed_what_if(program: Program, changes: Sequence[Change], suggests: bool, recording: Recording | None = None) -> bytes:
+    """The memory with changes, compressed as quickly as a person who waits for it wants."""
+    answer = planner_of(program, recording).answer(changes, suggests)
+    result = answer.result
+    asked = {
+        "changes": [f"{change.action}={change.node}" for change in answer.changes],
+        "flops": result.flops,
+        "unknownFlops": result.unknown,
+        "moved": result.moved,
+        "advice": answer.advice,
+    }
+    return gzip.compress(encode_memory(result.memory, program, whatIf=asked), 1, mtime=0)
 
 
 def programs_with_memory(shown: Program | Recording) -> dict[int, Program]:

@@ -14,6 +14,11 @@ export interface MemoryData {
   /** Why it is not what the source reports, if there is a report that cannot be read. */
   readonly remark: string;
   readonly kinds: readonly string[];
+  /** Kinds that nothing computes, and what can be done to values of the others in a what-if question. */
+  readonly given: readonly string[];
+  readonly actions: readonly string[];
+  /** Of a memory with changes: what was asked. */
+  readonly whatIf: WhatIf | undefined;
   /** The node that runs at each position, or -1 and a string number. */
   readonly steps: Int32Array;
   readonly stepNames: Int32Array;
@@ -41,14 +46,27 @@ export interface MemoryData {
   readonly strings: StringTable;
 }
 
+/** Changes ("recompute=fusion.3"), and what they cost. */
+export interface WhatIf {
+  readonly changes: readonly string[];
+  readonly flops: number;
+  /** Recomputed nodes whose FLOPs are not known. */
+  readonly unknownFlops: number;
+  /** Bytes that leave the device and come back. */
+  readonly moved: number;
+  /** What to write in the program for what is suggested. */
+  readonly advice: readonly string[];
+}
+
 export function decodeMemory(bytes: Uint8Array): MemoryData {
   const sections = new Sections(bytes);
   const fields = sections.fields as unknown as Pick<
     MemoryData,
-    "name" | "origin" | "peak" | "peakBytes" | "unknown" | "remark" | "kinds"
+    "name" | "origin" | "peak" | "peakBytes" | "unknown" | "remark" | "kinds" | "given" | "actions"
   > & {
     readonly reserved: number | null;
     readonly slots: number;
+    readonly whatIf?: WhatIf;
   };
   const born = sections.integers("born");
   const length = sections.integers("length");
@@ -63,6 +81,9 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
     unknown: fields.unknown,
     remark: fields.remark,
     kinds: fields.kinds,
+    given: fields.given,
+    actions: fields.actions,
+    whatIf: fields.whatIf,
     steps: column("steps"),
     stepNames: column("stepNames"),
     count: born.length,

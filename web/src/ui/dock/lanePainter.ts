@@ -2,7 +2,7 @@
 import type { Usage } from "../../core/memory/usage";
 import type { Theme } from "../../core/scene/theme";
 import { bytesText } from "../../core/text/quantities";
-import type { MemorySummary, NodeSpans } from "../engine/memoryProtocol";
+import type { LaneUsage, MemorySummary, NodeSpans } from "../engine/memoryProtocol";
 import { kindShade } from "./kinds";
 import type { Range } from "./memoryLane";
 
@@ -29,7 +29,7 @@ export function positionAt(x: number, [from, to]: Range, width: number): number 
 }
 
 /** The part that changes only with the program, the range, the size and the theme. */
-export function paintUsage(context: Context, usage: Usage, summary: MemorySummary, theme: Theme, { width, height }: LaneSize): void {
+export function paintUsage(context: Context, usage: LaneUsage, summary: MemorySummary, theme: Theme, { width, height }: LaneSize): void {
   context.clearRect(0, 0, width, height);
   const top = Math.max(summary.mostBytes, 1);
   const y = (bytes: number) => TOP + (1 - bytes / top) * (height - TOP - BOTTOM);
@@ -60,7 +60,23 @@ export function paintUsage(context: Context, usage: Usage, summary: MemorySummar
   }
   context.fillStyle = theme.line;
   context.fillRect(0, y(0), width, 1);
+  if (usage.changed) paintChanged(context, usage.changed, theme, width, y);
   paintPeak(context, usage, summary, theme, width, y(summary.mostBytes));
+}
+
+/** The bytes in use with the changes of a what-if question: a line over the old curve. */
+function paintChanged(context: Context, changed: Float64Array, theme: Theme, width: number, y: (bytes: number) => number): void {
+  context.beginPath();
+  changed.forEach((bytes, column) => {
+    context.lineTo((column / changed.length) * width, y(bytes));
+    context.lineTo(((column + 1) / changed.length) * width, y(bytes));
+  });
+  context.strokeStyle = theme.panel;
+  context.lineWidth = 4;
+  context.stroke();
+  context.strokeStyle = theme.text;
+  context.lineWidth = 2;
+  context.stroke();
 }
 
 function paintPeak(context: Context, usage: Usage, summary: MemorySummary, theme: Theme, width: number, y: number): void {

@@ -14,6 +14,7 @@ import type { MemoryLane } from "./memoryLane";
 const ROW = 24;
 const COLUMNS = [
   ["bytes", "100px"],
+  ["what if", "110px"],
   ["kind", "160px"],
   ["buffer", "220px"],
   ["type", "170px"],
@@ -22,16 +23,17 @@ const COLUMNS = [
   ["module", "240px"],
   ["source", "220px"],
 ] as const;
-const TEMPLATE = COLUMNS.map(([, width]) => width).join(" ");
 
 export function LiveSet({ session, lane }: { readonly session: Session; readonly lane: MemoryLane }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const { live } = lane;
+  const columns = lane.whatIf.isPossible ? COLUMNS : COLUMNS.filter(([name]) => name !== "what if");
+  const template = columns.map(([, width]) => width).join(" ");
   const rowAt = useRows(live, (from, to) => session.ask("memoryRows", { from, to }));
   return (
     <div class="grid" ref={scroller} role="table" aria-label="Buffers alive" aria-rowcount={(live?.lines ?? 0) + 1} tabIndex={0}>
-      <div class="line head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: TEMPLATE }}>
-        {COLUMNS.map(([name]) => (
+      <div class="line head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
+        {columns.map(([name]) => (
           <span key={name} role="columnheader" class={name === "bytes" ? "numeric" : ""}>
             {name}
           </span>
@@ -42,7 +44,16 @@ export function LiveSet({ session, lane }: { readonly session: Session; readonly
         height={ROW}
         focus={-1}
         scroller={scroller}
-        render={(index, style) => <Line key={index} session={session} lane={lane} row={rowAt(index)} index={index} top={style.top} />}
+        render={(index, style) => (
+          <Line
+            key={index}
+            session={session}
+            lane={lane}
+            row={rowAt(index)}
+            index={index}
+            frame={{ top: style.top, gridTemplateColumns: template }}
+          />
+        )}
       />
     </div>
   );
@@ -53,18 +64,17 @@ function Line({
   lane,
   row,
   index,
-  top,
+  frame,
 }: {
   readonly session: Session;
   readonly lane: MemoryLane;
   readonly row: LiveRow | undefined;
   readonly index: number;
-  readonly top: string;
+  readonly frame: { readonly top: string; readonly gridTemplateColumns: string };
 }): JSX.Element {
   const buffer = row?.buffer;
   const selected = buffer !== undefined && buffer.made.node >= 0 && buffer.made.node === session.about.node?.node;
   const size = row && (row.bytes < 0 ? "unknown" : bytesText(row.bytes));
-  const frame = { top, gridTemplateColumns: TEMPLATE };
   if (row?.group !== undefined) {
     const { group } = row;
     return (
@@ -93,6 +103,7 @@ function Line({
       <span role="cell" class="numeric">
         {buffer?.shares ? "" : size}
       </span>
+      {lane.whatIf.isPossible && <span role="cell">{buffer && <Action lane={lane} buffer={buffer} />}</span>}
       <span role="cell">{buffer ? <Kind kind={buffer.kind} session={session} /> : row ? "unused" : ""}</span>
       <span role="cell">
         {buffer?.shares ? "└ " : ""}
@@ -112,6 +123,28 @@ function Line({
         {clipped(buffer?.source ?? "", 120)}
       </span>
     </div>
+  );
+}
+
+/** What is done to a value in a what-if question. Nothing can be done to what the program is given. */
+function Action({ lane, buffer }: { readonly lane: MemoryLane; readonly buffer: NonNullable<LiveRow["buffer"]> }): JSX.Element | null {
+  const { summary, whatIf } = lane;
+  if (!summary || buffer.made.node < 0 || summary.given.includes(buffer.kind)) return null;
+  const action = whatIf.actionOn(buffer.made.id);
+  return (
+    <select
+      class="action"
+      aria-label={`What if: ${buffer.made.id}${buffer.output}`}
+      value={action}
+      onClick={(event) => event.stopPropagation()}
+      onChange={(event) => void whatIf.set(buffer.made.id, event.currentTarget.value)}
+    >
+      {["", ...summary.actions].map((name) => (
+        <option key={name} value={name} selected={name === action}>
+          {name || "kept"}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -1,12 +1,12 @@
 /** The memory panel's state: which part of the run is seen, which point it is about, and what the graph highlights of it. */
 import type { GroupedBy } from "../../core/memory/live";
-import type { Usage } from "../../core/memory/usage";
 import { emphasisOf } from "../canvas/marks";
 import { Cancelled } from "../engine/client";
-import type { LiveSummary, MemoryMethods, MemorySummary, NodeSpans, StepFacts } from "../engine/memoryProtocol";
+import type { LaneUsage, LiveSummary, MemoryMethods, MemorySummary, NodeSpans, StepFacts } from "../engine/memoryProtocol";
 import type { Answer, Params, WireAt } from "../engine/protocol";
 import type { Session } from "../session";
 import { Signal } from "../state/signal";
+import { WhatIf } from "./whatIf";
 
 /** A part of the run: the first position, and the one after the last. */
 export type Range = readonly [from: number, to: number];
@@ -20,7 +20,7 @@ export class MemoryLane {
   /** Why there is nothing to show. */
   problem: string | undefined;
   range: Range = [0, 1];
-  usage: Usage | undefined;
+  usage: LaneUsage | undefined;
   hovered: StepFacts | undefined;
   brushed: Range | undefined;
   live: LiveSummary | undefined;
@@ -29,13 +29,21 @@ export class MemoryLane {
   by: GroupedBy = "buffer";
   closed: readonly string[] = [];
 
+  readonly whatIf: WhatIf;
+
   private columns = 0;
   /** The program that the summary is about. */
   private of: unknown;
   private hovering = false;
   private next: number | undefined;
 
-  constructor(private readonly session: Session) {}
+  constructor(private readonly session: Session) {
+    const changed = () => {
+      this.onChange.emit();
+      void this.refreshUsage();
+    };
+    this.whatIf = new WhatIf(session, () => this.place(), changed);
+  }
 
   /** Reads the memory of the program that is shown, unless it is here already. */
   async load(): Promise<void> {
@@ -44,6 +52,7 @@ export class MemoryLane {
     if (!program || !session.shown || this.of === program) return;
     this.of = program;
     this.summary = this.usage = this.live = this.hovered = this.brushed = this.spans = this.problem = undefined;
+    this.whatIf.forget();
     const at = this.place();
     if (!at) {
       this.problem = session.timeline.exists

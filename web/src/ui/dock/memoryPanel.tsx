@@ -12,6 +12,7 @@ import { kindShade, kindTitle } from "./kinds";
 import { Lane } from "./lane";
 import { LiveSet } from "./liveSet";
 import { MemoryLane } from "./memoryLane";
+import { WhatIfBar } from "./whatIfBar";
 
 const ORIGINS = {
   reported: "reported by XLA",
@@ -55,6 +56,17 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
               ))}
             </select>
           </label>
+          {lane.whatIf.isPossible && (
+            <button
+              type="button"
+              class="tool"
+              disabled={!summary || lane.whatIf.busy}
+              data-hint="Find values to recompute that lower the peak. The search is greedy: another set may be better"
+              onClick={() => void lane.whatIf.suggest()}
+            >
+              Suggest
+            </button>
+          )}
           <button
             type="button"
             class="tool"
@@ -78,6 +90,12 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
             {facts && summary ? sentence(facts, summary.steps) : " "}
             {facts && summary && <Kinds facts={facts} summary={summary} session={session} />}
           </p>
+          {summary && <WhatIfBar whatIf={lane.whatIf} summary={summary} />}
+          {summary && !lane.whatIf.isPossible && (
+            <p class="quiet what-if">
+              What if values were recomputed? This page cannot compute it: run `opscope memory SOURCE --suggest`, or `opscope view SOURCE`.
+            </p>
+          )}
           <LiveSet session={session} lane={lane} />
         </>
       )}

@@ -1,13 +1,14 @@
 /** The memory of the program that is shown, for questions of the page. */
 import { type GroupedBy, liveAt, type LiveLine } from "../../core/memory/live";
 import type { MemoryData } from "../../core/memory/memory";
-import { type Usage, usageOf } from "../../core/memory/usage";
+import { usageOf } from "../../core/memory/usage";
 import type { ProgramIndex } from "../../core/program/programIndex";
-import type { LiveRow, LiveSummary, MemorySummary, Named, NodeSpans, StepFacts } from "./memoryProtocol";
+import type { LaneUsage, LiveRow, LiveSummary, MemorySummary, Named, NodeSpans, StepFacts, WhatIfSummary } from "./memoryProtocol";
 import { nodeName } from "./names";
 
 export class ShownMemory {
   private lines: readonly LiveLine[] = [];
+  private changed: MemoryData | undefined;
 
   /** `shownAs` has the number that each node of the memory's program has in the program that is shown, if they differ. */
   constructor(
@@ -17,17 +18,35 @@ export class ShownMemory {
   ) {}
 
   get summary(): MemorySummary {
-    const { origin, peak, peakBytes, reserved, unknown, remark, kinds, steps } = this.memory;
-    const [mostBytes] = usageOf(this.memory, peak, peak + 1, 1).total;
-    return { origin, peak, peakBytes, reserved, unknown, remark, kinds, steps: steps.length, mostBytes };
+    const { origin, peak, peakBytes, reserved, unknown, remark, kinds, given, actions, steps } = this.memory;
+    return {
+      origin,
+      peak,
+      peakBytes,
+      reserved,
+      unknown,
+      remark,
+      kinds,
+      given,
+      actions,
+      steps: steps.length,
+      mostBytes: mostBytes(this.memory),
+    };
   }
 
-  usage(from: number, to: number, columns: number): Usage {
-    return usageOf(this.memory, from, to, columns);
+  /** Takes the memory with changes, which the lane shows over this one; undefined: none any more. */
+  compare(changed: MemoryData | undefined): WhatIfSummary | undefined {
+    this.changed = changed;
+    return changed?.whatIf && { ...changed.whatIf, mostBytes: mostBytes(changed) };
+  }
+
+  usage(from: number, to: number, columns: number): LaneUsage {
+    const changed = this.changed && usageOf(this.changed, from, to, columns).total;
+    return { ...usageOf(this.memory, from, to, columns), changed };
   }
 
   step(position: number): StepFacts {
-    const { total, stack } = this.usage(position, position + 1, 1);
+    const { total, stack } = usageOf(this.memory, position, position + 1, 1);
     return { position, runs: this.runsAt(position), bytes: total[0], byKind: stack };
   }
 
@@ -94,4 +113,8 @@ export class ShownMemory {
   private shown(node: number): number {
     return node >= 0 && this.shownAs ? (this.shownAs[node] ?? -1) : node;
   }
+}
+
+function mostBytes(memory: MemoryData): number {
+  return usageOf(memory, memory.peak, memory.peak + 1, 1).total[0];
 }

@@ -1,13 +1,24 @@
 /** What the page and the engine exchange about memory. */
 import type { GroupedBy } from "../../core/memory/live";
-import type { MemoryData } from "../../core/memory/memory";
+import type { MemoryData, WhatIf } from "../../core/memory/memory";
 import type { Usage } from "../../core/memory/usage";
 import type { NodeName, WireAt } from "./protocol";
 
-export interface MemorySummary extends Pick<MemoryData, "origin" | "peak" | "peakBytes" | "reserved" | "unknown" | "remark" | "kinds"> {
+export interface MemorySummary
+  extends Pick<MemoryData, "origin" | "peak" | "peakBytes" | "reserved" | "unknown" | "remark" | "kinds" | "given" | "actions"> {
   readonly steps: number;
   /** The most bytes in use at one point. */
   readonly mostBytes: number;
+}
+
+/** The memory with changes: the most bytes in use at one point, and what the changes cost. */
+export interface WhatIfSummary extends WhatIf {
+  readonly mostBytes: number;
+}
+
+/** With a what-if question answered: the bytes in use with its changes, by column. */
+export interface LaneUsage extends Usage {
+  readonly changed: Float64Array | undefined;
 }
 
 /** A node, or the name of something that ran and is not one. */
@@ -58,7 +69,9 @@ export interface NodeSpans {
 export interface MemoryMethods {
   /** Reads the memory of the program that is shown; the other questions are about it. */
   memory(params: { readonly at: WireAt }): MemorySummary;
-  memoryUsage(params: { readonly from: number; readonly to: number; readonly columns: number }): Usage;
+  /** Reads the memory with changes from an address; without one, forgets it. */
+  memoryWhatIf(params: { readonly at: WireAt | undefined }): WhatIfSummary | undefined;
+  memoryUsage(params: { readonly from: number; readonly to: number; readonly columns: number }): LaneUsage;
   memoryStep(params: { readonly position: number }): StepFacts;
   memoryLive(params: { readonly position: number; readonly by: GroupedBy; readonly closed: readonly string[] }): LiveSummary;
   memoryRows(params: { readonly from: number; readonly to: number }): readonly LiveRow[];

@@ -4,7 +4,7 @@ import { chain, edge, gradient, group, markdown, node, output, overview, saved, 
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
 import { load, nodeData } from "./load";
-import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage } from "./memory";
+import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage, memoryWhatIf } from "./memory";
 import { follow, history, match, passes, passesTouching, passesTouchingBox, passFacts } from "./passes";
 import { attributes, destinationRows, destinations, find, matchRows, search } from "./search";
 import { modulePlace, moduleRow, table, tableRows } from "./table";
@@ -41,6 +41,7 @@ export const HANDLERS: Handlers = {
   cost,
   costCells,
   memory,
+  memoryWhatIf,
   memoryUsage,
   memoryStep,
   memoryLive,

@@ -13,6 +13,11 @@ export const memory: Handler<"memory"> = async (state, { at }, { progress }) => 
   return state.memory.summary;
 };
 
+export const memoryWhatIf: Handler<"memoryWhatIf"> = async (state, { at }, { progress }) => {
+  const shown = known(state);
+  return shown.compare(at && decodeMemory(await bytesOf(at, (part) => progress(part, "Reading the memory"))));
+};
+
 export const memoryUsage: Handler<"memoryUsage"> = (state, { from, to, columns }) => known(state).usage(from, to, columns);
 
 export const memoryStep: Handler<"memoryStep"> = (state, { position }) => known(state).step(position);

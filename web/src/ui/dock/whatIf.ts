@@ -1,0 +1,85 @@
+/** What-if questions of the memory panel: what would the peak be if values were recomputed, offloaded or smaller? A server answers. */
+import { Cancelled } from "../engine/client";
+import type { WhatIfSummary } from "../engine/memoryProtocol";
+import type { WireAt } from "../engine/protocol";
+import type { Session } from "../session";
+
+export class WhatIf {
+  answer: WhatIfSummary | undefined;
+  /** Why there is no answer, or nothing to suggest. */
+  problem: string | undefined;
+  busy = false;
+  /** By the id of a node, what is done to its values. */
+  private readonly actions = new Map<string, string>();
+  private latest = 0;
+
+  /** `place` is where the memory is, and `changed` is called when the answer is another one. */
+  constructor(
+    private readonly session: Session,
+    private readonly place: () => WireAt | undefined,
+    private readonly changed: () => void,
+  ) {}
+
+  /** A page without a server cannot ask. */
+  get isPossible(): boolean {
+    return this.place()?.kind === "url";
+  }
+
+  /** What is done to the values of a node; empty: nothing. */
+  actionOn(id: string): string {
+    return this.actions.get(id) ?? "";
+  }
+
+  set(id: string, action: string): Promise<void> {
+    if (action) this.actions.set(id, action);
+    else this.actions.delete(id);
+    return this.ask(false);
+  }
+
+  /** Adds the values that the greedy search recomputes. */
+  suggest(): Promise<void> {
+    return this.ask(true);
+  }
+
+  clear(): Promise<void> {
+    this.actions.clear();
+    return this.ask(false);
+  }
+
+  /** Another program is shown. */
+  forget(): void {
+    this.latest++;
+    this.actions.clear();
+    this.answer = this.problem = undefined;
+    this.busy = false;
+  }
+
+  private async ask(suggest: boolean): Promise<void> {
+    const { session } = this;
+    const number = ++this.latest;
+    const changes = [...this.actions].map(([id, action]) => `${action}=${id}`);
+    const place = this.place();
+    const question = encodeURIComponent(JSON.stringify({ changes, suggest }));
+    const at = place?.kind === "url" && (changes.length > 0 || suggest) ? { ...place, url: `${place.url}?what-if=${question}` } : undefined;
+    this.busy = true;
+    this.problem = undefined;
+    this.changed();
+    try {
+      const answer = await session.idle.during(session.ask("memoryWhatIf", { at }));
+      if (number !== this.latest) return;
+      this.answer = answer;
+      if (suggest && answer?.changes.length === changes.length)
+        this.problem = "Nothing to suggest: no value that is saved for backward lowers the peak";
+      for (const change of answer?.changes ?? []) {
+        const sign = change.indexOf("=");
+        this.actions.set(change.slice(sign + 1), change.slice(0, sign));
+      }
+      if (answer?.changes.length === 0) this.answer = undefined;
+    } catch (error) {
+      if (number === this.latest && !(error instanceof Cancelled)) this.problem = (error as Error).message;
+    }
+    if (number !== this.latest) return;
+    this.busy = false;
+    this.changed();
+  }
+}
