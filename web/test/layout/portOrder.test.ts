@@ -1,7 +1,7 @@
 /** Numbered operands may enter a box in another order than theirs, if fewer lines cross then. */
 import { describe, expect, it } from "vitest";
-import { layoutFlat } from "../../src/core/layout";
-import type { FlatGraph } from "../../src/core/layout/types";
+import { layoutCompound, layoutFlat } from "../../src/core/layout";
+import type { CompoundGraph, FlatGraph } from "../../src/core/layout/types";
 import { flatGraph } from "./graphs";
 
 /**
@@ -64,4 +64,72 @@ describe("numbered operands", () => {
     ])
       expect(heads(box).find(({ source }) => source === main)?.to).toBeCloseTo(layout.x[box]);
   });
+
+  it("keep their order where another one crosses nothing less, whichever value a frame lets out first", () => {
+    const layout = layoutCompound(attention());
+    const { edgeSource, edgeTarget } = attention();
+    const heads = (box: number) =>
+      Array.from(edgeTarget.keys())
+        .filter((e) => edgeTarget[e] === box)
+        .sort((a, b) => layout.points[2 * layout.pointStart[a + 1] - 2] - layout.points[2 * layout.pointStart[b + 1] - 2])
+        .map((e) => edgeSource[e]);
+    expect(heads(SCORES)).toEqual([PROJECTED, PERMUTED]);
+    expect(heads(DIFFERENCE)).toEqual([MASKED, MAXIMUM]);
+    expect(heads(QUOTIENT)).toEqual([EXP, SUM]);
+    expect(heads(MIXED)).toEqual([QUOTIENT, PROJECTED]);
+  });
+
+  it("keep their order where whole branches must change sides for it", () => {
+    expect(layoutFlat(branches())).toMatchObject({ crossings: 0, outOfOrder: 0 });
+  });
 });
+
+/** hidet's attention: three equal projections, drawn once in a frame. Two make the scores, of which a softmax is taken; the third is mixed. */
+const [FRAME, PROJECTED, PERMUTED, SCORES, MASKED, MAXIMUM, DIFFERENCE, EXP, SUM, QUOTIENT, MIXED] = Array.from(
+  { length: 11 },
+  (_, i) => i,
+);
+
+function attention(): CompoundGraph {
+  const operands: ReadonlyArray<readonly number[]> = [
+    [PERMUTED, PROJECTED],
+    [SCORES, PROJECTED, PERMUTED],
+    [MASKED, SCORES],
+    [MAXIMUM, MASKED],
+    [DIFFERENCE, MASKED, MAXIMUM],
+    [EXP, DIFFERENCE],
+    [SUM, EXP],
+    [QUOTIENT, EXP, SUM],
+    [MIXED, QUOTIENT, PROJECTED],
+  ];
+  const edges = operands.flatMap(([box, ...sources]) =>
+    sources.map((source, i) => ({ source, box, port: (i + 1) / (sources.length + 1) })),
+  );
+  const count = 11;
+  return {
+    boxCount: count,
+    parent: Int32Array.from({ length: count }, (_, box) => (box === PROJECTED ? FRAME : -1)),
+    container: Uint8Array.from({ length: count }, (_, box) => (box === FRAME ? 1 : 0)),
+    width: new Float64Array(count).fill(120),
+    height: new Float64Array(count).fill(40),
+    edgeSource: Int32Array.from(edges, ({ source }) => source),
+    edgeTarget: Int32Array.from(edges, ({ box }) => box),
+    sourcePort: new Float32Array(edges.length).fill(0.5),
+    targetPort: Float32Array.from(edges, ({ port }) => port),
+    edgeLoose: new Uint8Array(edges.length).fill(1),
+    edgeValue: new Int32Array(edges.length).fill(-1),
+  };
+}
+
+/** Boxes of one or two operands. No single box that moves gives all of them their order. */
+function branches(): FlatGraph {
+  const operands = [[], [0], [0], [2], [0], [2], [4], [0, 6], [2, 5], [1], [9], [7], [7, 3]];
+  const edges = operands.flatMap((sources, box) => sources.map((source): [number, number] => [source, box]));
+  const graph = flatGraph({ nodeCount: operands.length, edges });
+  const place = ([source, box]: [number, number]): number => (operands[box].indexOf(source) + 1) / (operands[box].length + 1) - 0.5;
+  return {
+    ...graph,
+    targetPort: Float64Array.from(edges, (edge) => place(edge) * graph.width[edge[1]]),
+    loosePorts: Uint8Array.from(edges, ([, box]) => (operands[box].length > 1 ? 1 : 0)),
+  };
+}

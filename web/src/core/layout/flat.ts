@@ -120,6 +120,7 @@ function singleBox(graph: FlatGraph, node: number): FlatLayout {
     points: new Float64Array(0),
     pointStart: new Int32Array(1),
     crossings: 0,
+    outOfOrder: 0,
   };
 }
 
@@ -180,7 +181,9 @@ function joinParts(graph: FlatGraph, parts: Part[], options: LayoutOptions, effo
     }
   });
   const crossings = layouts.reduce((sum, part) => sum + part.crossings, 0);
-  const joined = { width: packed.width, height: packed.height, x, y, across, rank, reversed, points, pointStart, crossings };
+  const outOfOrder = layouts.reduce((sum, part) => sum + part.outOfOrder, 0);
+  const { width, height } = packed;
+  const joined = { width, height, x, y, across, rank, reversed, points, pointStart, crossings, outOfOrder };
   if (graph.pin) stretchToBottom(graph, joined);
   return joined;
 }
@@ -224,7 +227,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   return finish(position, (drawn, all) => assignX(all, position, drawn, gaps, attachments(drawn, all), resumed, isHurried(all, effort)));
 
   function finish(order: Int32Array, xOf: (drawn: FlatGraph, all: Elements) => Float64Array): FlatLayout {
-    const { graph: drawn, elements: all } = untangle(graph, elements, order, reversed, rank);
+    const { graph: drawn, elements: all, outOfOrder } = untangle(graph, elements, order, reversed, rank);
     const x = xOf(drawn, all);
     const total = moveToOrigin(x, width, nodeCount);
     const { y, height, points, pointStart } = draw(drawn, all, x, reversed, rankGap);
@@ -232,7 +235,8 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
     const crossings = nodeCount <= COUNTED_BOXES && effort >= COUNTED_EFFORT ? new CrossingCounter(all).count(order) : 0;
     const across = new Float64Array(edgeSource.length);
     for (let e = 0; e < across.length; e++) across[e] = all.segmentOfEdge[e] < 0 ? Number.NaN : x[all.segmentOfEdge[e]];
-    return { width: total, height, x: x.slice(0, nodeCount), y, across, rank, reversed, points, pointStart, crossings };
+    const centres = x.slice(0, nodeCount);
+    return { width: total, height, x: centres, y, across, rank, reversed, points, pointStart, crossings, outOfOrder: outOfOrder.length };
   }
 }
 

@@ -54,6 +54,8 @@ export interface FlatLayout extends Places {
   readonly pointStart: Int32Array;
   /** The number of edge crossings; 0 where the graph is too large to count them. */
   readonly crossings: number;
+  /** The number of boxes whose operands do not enter in their order. */
+  readonly outOfOrder: number;
 }
 
 /** Across the flow: where boxes began (left, or top for "LR"), and how wide they were. NaN: a box is new. */

@@ -5,7 +5,8 @@ import type { FlatLayout } from "../types";
 /**
  * Writes the order that the boundary ports of each frame would have if only the outside counted: by the place where their lines come
  * from or go to. One direction at a time (`outward` 0 or 1), or two frames would adopt each other's order forever. Nothing is
- * written for boundary ports with nothing outside, or without another on the same border.
+ * written for boundary ports with nothing outside, or without another on the same border. `operandPlace` has where edges
+ * enter in the order of operands: one that is drawn elsewhere prefers the other side, past those that it should change places with.
  */
 export function outsideOrder(
   parts: EdgeParts,
@@ -13,8 +14,9 @@ export function outsideOrder(
   originX: Float64Array,
   outward: number,
   order: Float64Array,
+  operandPlace: Float64Array,
 ): void {
-  const { container, fromBoundaryPort, fromBox, toBoundaryPort, toBox, boundaryPortsOf, boundaryPortOutward, partsOf } = parts;
+  const { container, edge, fromBoundaryPort, fromBox, toBoundaryPort, toBox, boundaryPortsOf, boundaryPortOutward, partsOf } = parts;
   const ports = boundaryPortOutward.length;
   const sum = new Float64Array(ports);
   const count = new Int32Array(ports);
@@ -30,7 +32,11 @@ export function outsideOrder(
       const start = pointStart[k - first];
       const end = pointStart[k - first + 1] - 1;
       if (outward === 0 && toBoundaryPort[p] >= 0 && toBox[p] >= 0) note(toBoundaryPort[p], originX[c] + points[2 * start]);
-      if (outward === 1 && fromBoundaryPort[p] >= 0 && fromBox[p] >= 0) note(fromBoundaryPort[p], originX[c] + points[2 * end]);
+      if (outward === 1 && fromBoundaryPort[p] >= 0 && fromBox[p] >= 0) {
+        const drawn = originX[c] + points[2 * end];
+        const place = toBoundaryPort[p] < 0 ? operandPlace[edge[p]] : Number.NaN;
+        note(fromBoundaryPort[p], Number.isNaN(place) ? drawn : 2 * place - drawn);
+      }
     }
   }
   const place = sum.map((total, port) => total / count[port]);

@@ -17,8 +17,10 @@ const FULL_EFFORT_BOXES = 4000;
 /** How many boxes in total may be laid out again with regard to what is outside their frames. */
 const ROUNDS_WORK = 12_000;
 const MOST_ROUNDS = 4;
-/** The share of crossings that a round must remove for another to follow. */
+/** The share of flaws that a round must remove for another to follow. */
 const WORTHWHILE = 0.02;
+/** What operands out of order count, in crossings: no number of them is worth one. */
+const OUT_OF_ORDER = 1e-6;
 
 /** A drawing of everything, all positions absolute. */
 interface Placed {
@@ -30,7 +32,8 @@ interface Placed {
   readonly h: Float64Array;
   readonly originX: Float64Array;
   readonly originY: Float64Array;
-  readonly crossings: number;
+  /** Crossings, and a little for each box whose operands are out of order. */
+  readonly flaws: number;
 }
 
 /** The space between a frame and its content. */
@@ -117,12 +120,12 @@ class CompoundRun {
   run(): CompoundLayout {
     const byDepth = this.containersByDepth();
     let best = this.layoutInsideOut(byDepth);
-    for (let round = 0; round < this.rounds && best.crossings > 0; round++) {
-      outsideOrder(this.parts, best.layouts, best.originX, round % 2, this.boundaryPortOrder);
+    for (let round = 0; round < this.rounds && best.flaws > 0; round++) {
+      outsideOrder(this.parts, best.layouts, best.originX, round % 2, this.boundaryPortOrder, this.operandPlaces(best));
       const next = this.layoutInsideOut(byDepth);
-      const gain = 1 - next.crossings / best.crossings;
+      const gain = 1 - next.flaws / best.flaws;
       if (gain > 0) best = next;
-      if (gain < WORTHWHILE) break;
+      if (gain < WORTHWHILE && best.flaws >= 1) break;
     }
     if (this.rounds > 0) this.remember(best);
     const { layouts, x, y, w, h, originX, originY } = best;
@@ -142,10 +145,10 @@ class CompoundRun {
     const y = new Float64Array(boxCount);
     const originX = new Float64Array(boxCount + 1);
     const originY = new Float64Array(boxCount + 1);
-    let crossings = 0;
+    let flaws = 0;
     for (const container of byDepth) {
       const layout = this.layouts[container];
-      crossings += layout.crossings;
+      flaws += layout.crossings + OUT_OF_ORDER * layout.outOfOrder;
       originX[container] = this.contentX[container] + (container < boxCount ? x[container] : 0);
       originY[container] = this.contentY[container] + (container < boxCount ? y[container] : 0);
       const first = this.children.start[container];
@@ -164,8 +167,14 @@ class CompoundRun {
       h: this.h.slice(),
       originX,
       originY,
-      crossings,
+      flaws,
     };
+  }
+
+  /** Where each edge would enter in the order of operands (NaN: where it is drawn). */
+  private operandPlaces({ x, w }: Placed): Float64Array {
+    const { edgeLoose, edgeTarget, targetPort } = this.graph;
+    return Float64Array.from(edgeTarget, (box, e) => (edgeLoose?.[e] ? x[box] + targetPort[e] * w[box] : Number.NaN));
   }
 
   /** The whole drawing first, then open containers from the outside in. */

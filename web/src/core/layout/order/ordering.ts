@@ -66,6 +66,11 @@ function smoothedOnce(elements: Elements, position: Int32Array, anchors: Anchors
 /** What stayed does not move; the rest is placed around it. */
 function settleResumed(elements: Elements, { position, fixed }: Resumed): Int32Array {
   if (elements.count > RESIFTED_ELEMENTS || totalLife(elements) > SIFTING_LIFE) return position;
+  return settled(elements, position, fixed);
+}
+
+/** Moves single elements until none has a better place, except those in `fixed`. Changes `position`, and returns it. */
+export function settled(elements: Elements, position: Int32Array, fixed?: Uint8Array): Int32Array {
   const sifter = new Sifter(elements, fixed);
   sifter.work = SIFTING_WORK / 8;
   while (sifter.work > 0 && sifter.round(position) > 0);
