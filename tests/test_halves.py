@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opscope.analysis.gradients import directions
+from opscope.analysis.directions import directions
 from opscope.analysis.halves import with_halves
 from opscope.analysis.halves.propagate import Propagation, TooIntricateError
 from opscope.analysis.halves.seed import candidates

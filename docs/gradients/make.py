@@ -46,9 +46,9 @@ class Sheet:
     def forward(self, formula: str, op: str, reads: list[str], type: TensorType = FULL) -> str:
         return self._half("forward", formula, op, reads, type, [])
 
-    def operand(self, name: str, type: TensorType = FULL) -> str:
-        """An input that is drawn in the forward half."""
-        return self.graph.node(name, "input", outputs=[type], role="input", scope=("forward",), attrs={DIRECTION_ATTR: "forward"}).id
+    def operand(self, name: str, type: TensorType = FULL, half: str = "forward") -> str:
+        """An input that is drawn in one of the halves."""
+        return self.graph.node(name, "input", outputs=[type], role="input", scope=(half,), attrs={DIRECTION_ATTR: half}).id
 
     def backward(self, formula: str, op: str, reads: list[str], of: str, type: TensorType = FULL) -> str:
         return self._half("backward", formula, op, reads, type, [Link("backward_of", of)])
@@ -67,7 +67,7 @@ def one_op(op: str) -> Program:
     result = shapes.get("y", FULL)
     operands = [sheet.operand(name, shapes.get(name, FULL)) for name in rule.vjp]
     y = sheet.forward(f"y = {rule.y}", op, operands, result)
-    dy = sheet.backward("dy", "input", [], y, result)
+    dy = sheet.operand("dy", result, "backward")
     for name, text in rule.vjp.items():
         letters = text.replace("dy", "").replace("exp", "").replace("softmax", "").replace("broadcast", "")
         saved = [y] if "y" in letters else [other for other in rule.vjp if other in letters]
@@ -106,7 +106,7 @@ def used_many_times() -> Program:
 
 
 def figure(program: Program, theme: Theme, legend: bool = True, font: str = "", form: Literal["svg", "drawio"] = "svg") -> Drawn:
-    options = ViewOptions(forward_backward=True, names=True, operands=False, depth=3, frames=True, theme=theme)
+    options = ViewOptions(forward_backward=True, names=True, operands=False, depth=3, frames=True, all_nodes=True, theme=theme)
     request = {"spec": options.spec, **options.request, "legend": legend, "wrap": False}
     how = {**options.request, "title": program.name, "fontCss": font}
     _, size, text = host.run(encode_wire(program, False), [("load", None), ("draw", request), (form, how)], None)

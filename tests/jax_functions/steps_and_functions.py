@@ -172,7 +172,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 def directions_compared(text: Text) -> Iterator[tuple[str, str]]:
     """For each operation: its direction by its name, and as it is inferred without names."""
-    from opscope.analysis.gradients import directions
+    from opscope.analysis.directions import directions
     from opscope.analysis.halves import with_halves
     from opscope.readers.hlo.module import parse_hlo
 

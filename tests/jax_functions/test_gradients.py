@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import opscope
-from opscope.analysis.gradients import backward_links, directions, with_backward_links
+from opscope.analysis.directions import directions
+from opscope.analysis.gradients import backward_links, with_backward_links
 from opscope.analysis.groupings import GroupTrees
 from opscope.program import BACKWARD, BACKWARD_OF, DIRECTION_ATTR, FORWARD, UPDATE, Program
 from opscope.readers import capture_object
@@ -164,17 +165,39 @@ def test_an_exponential_is_carried_out_by_the_product_with_its_own_result() -> N
         assert operations in (["exponential"], ["divide", "exponential"]), exponential
 
 
-def test_the_broadcast_of_a_bias_is_undone_by_its_sum_and_nothing_else() -> None:
-    """A softmax on one line: the products of the division's derivative have the shape of the broadcast, but are not part of it."""
+@pytest.fixture(scope="module")
+def softmax() -> Program:
+    """On one line."""
     import jax.numpy as jnp
 
     def loss(x: Any, bias: Any) -> Any:
         y = x + bias
         return jnp.mean(jnp.exp(y - y.max(-1, keepdims=True)) / jnp.exp(y - y.max(-1, keepdims=True)).sum(-1, keepdims=True))
 
-    program = capture_object(jax.value_and_grad(loss, argnums=(0, 1)), jnp.ones((4, 8)), jnp.ones(8), stage="hlo")
-    main = program.main
+    return capture_object(jax.value_and_grad(loss, argnums=(0, 1)), jnp.ones((4, 8)), jnp.ones(8), stage="hlo")
+
+
+def test_the_broadcast_of_a_bias_is_undone_by_its_sum_and_nothing_else(softmax: Program) -> None:
+    """The products of the division's derivative have the shape of the broadcast, but are not part of it."""
+    main = softmax.main
     shift = next(node for node in main if node.op == "add")
     (broadcast,) = (name for name, _ in shift.inputs if main[name].op == "broadcast")
-    undone = [main[link.node] for link in backward_links(program) if (main.name, broadcast) in link.forward]
+    undone = [main[link.node] for link in backward_links(softmax) if (main.name, broadcast) in link.forward]
     assert [(node.op, node.type_text) for node in undone] == [("reduce", "f32[8]")]
+
+
+def test_a_division_is_carried_out_by_both_of_its_derivatives(softmax: Program) -> None:
+    """For y = a / b, da = dy / b and db = -dy · a / b². Broadcasting b again is part of them; the broadcasts of b are undone by a sum."""
+    main = softmax.main
+    division = next(node for node in main if node.op == "divide" and node.type_text == "f32[4, 8]")
+    carried: dict[str, list[str]] = {}
+    for link in backward_links(softmax):
+        for _, name in link.forward:
+            carried.setdefault(name, []).append(main[link.node].op)
+    operations = carried[division.id]
+    assert sorted(op for op in operations if op not in ("broadcast", "reshape")) == ["divide", "multiply", "multiply", "negate"]
+    divisor = division.inputs[1][0]
+    while main[divisor].op in ("broadcast", "reshape"):
+        assert set(carried.get(divisor, ())) <= {"reduce", "reshape"}
+        divisor = main[divisor].inputs[0][0]
+    assert main[divisor].op == "reduce"

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import opscope
-from opscope.analysis.gradients import backward_links, directions
+from opscope.analysis.directions import directions
+from opscope.analysis.gradients import backward_links
 from opscope.program import BACKWARD, FORWARD, UPDATE, Program
 
 jax = pytest.importorskip("jax")

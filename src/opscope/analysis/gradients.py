@@ -1,4 +1,4 @@
-"""Which half of a training step a node belongs to, and which forward nodes a backward node differentiates.
+"""Which forward nodes a backward node of a training step differentiates.
 
 Frameworks record where an operation came from (JAX wraps its scope in `transpose(jvp(…))`, PyTorch keeps the forward node), but not
 which forward operation a backward one belongs to. That follows from evidence, in this order: the same scope without the wrappers and
@@ -24,7 +24,6 @@ from opscope.program import (
     DIRECTION_ATTR,
     FORWARD,
     INFERRED_ATTR,
-    UPDATE,
     Details,
     Graph,
     Link,
@@ -38,55 +37,11 @@ MOST_LINKS = 8
 OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigmoid", "sqrt", "tanh"})
 """Operations whose derivative is expressed by their own result."""
 _SIGNS, _DIFFERENCES = frozenset({"neg", "negate"}), frozenset({"sub", "subtract"})
+_PRODUCTS, _QUOTIENTS = frozenset({"mul", "multiply"}), frozenset({"div", "divide"})
 _CONTRACTIONS = frozenset({"dot", "dot_general", "convolution", "conv_general_dilated"})
 """Products that no derivative of an elementwise operation contains."""
 _SUMS = frozenset({"add", "add_any"})
 """Operations that add the gradients of several uses."""
-
-
-def directions(program: Program, attribute_directions: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
-    """For each graph, the direction of each node: forward, backward or update; all "" if nothing is differentiated.
-
-    `attribute_directions` has the directions in the nodes' attributes, if the caller has already read them.
-    """
-    if attribute_directions is None:
-        attribute_directions = {graph.name: [str(node.attrs.get(DIRECTION_ATTR, "")) for node in graph] for graph in program}
-    if not any(BACKWARD in marks for marks in attribute_directions.values()):
-        return {name: [""] * len(marks) for name, marks in attribute_directions.items()}
-    for graph in reversed(program.callees_first()):
-        marks = attribute_directions[graph.name]
-        callers = program.callers.get(graph.name, ())
-        inherited = ""
-        if callers:
-            caller_graph, caller = callers[0]
-            inherited = attribute_directions[caller_graph][program[caller_graph].position[caller]]
-        _spread(graph, marks, inherited)
-    return attribute_directions
-
-
-def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
-    """Give unmarked nodes the mark of their operands, and those that no marked node reaches (parameters, constants and what is computed
-    from them alone) the mark of their users. An operation with a scope after the backward half belongs to the optimizer."""
-    position = graph.position
-    if inherited and not any(marks):
-        marks[:] = [inherited] * len(marks)
-        return
-    sources: list[int] = []
-    for i, node in enumerate(graph.nodes):
-        if marks[i]:
-            continue
-        arriving = {marks[position[name]] for name, _ in node.inputs if position[name] < i}
-        if UPDATE in arriving or (BACKWARD in arriving and node.scope):
-            marks[i] = UPDATE
-        elif BACKWARD in arriving:
-            marks[i] = BACKWARD
-        elif FORWARD in arriving:
-            marks[i] = FORWARD
-        else:
-            sources.append(i)
-    for i in reversed(sources):
-        leaving = {marks[position[user]] for user in graph.users.get(graph.nodes[i].id, ())}
-        marks[i] = next((mark for mark in (FORWARD, BACKWARD, UPDATE) if mark in leaving), inherited or FORWARD)
 
 
 class BackwardLink(NamedTuple):
@@ -126,7 +81,12 @@ def backward_links(program: Program) -> list[BackwardLink]:
                 index.add(graph, node, origin, helper)
             elif origin.direction == BACKWARD:
                 waiting.append((graph, node, origin))
-    return [BackwardLink(graph.name, node.id, *index.find(graph, node, origin)) for graph, node, origin in waiting]
+    links = {(graph.name, node.id): BackwardLink(graph.name, node.id, *index.find(graph, node, origin)) for graph, node, origin in waiting}
+    for graph, node in reversed(index.prepared):
+        key = (graph.name, node.id)
+        if forward := index.prepared_for(graph, node, links):
+            links[key] = links[key]._replace(forward=forward)
+    return list(links.values())
 
 
 def _reducers(program: Program) -> set[str]:
@@ -272,6 +232,9 @@ class _ForwardIndex:
         self._read: dict[NodeKey, tuple[str, ...]] = {}
         self._preceding: dict[tuple[_Key, tuple[tuple[NodeKey, ...], ...]], _Before] = {}
         self._own_result: set[NodeKey] = set()
+        self._reshaping: set[NodeKey] = set()
+        self.prepared: list[tuple[Graph, Node]] = []
+        """Backward nodes through which no gradient flows yet."""
 
     def add(self, graph: Graph, node: Node, origin: _Origin, helper: bool) -> None:
         key = (graph.name, node.id)
@@ -280,6 +243,8 @@ class _ForwardIndex:
         self._read[key] = tuple([name for name, _ in node.inputs])
         if plain_name(node.op) in OWN_RESULT:
             self._own_result.add(key)
+        if facts_of(node.op).category == "shape":
+            self._reshaping.add(key)
         if helper:
             self._helpers.add(key)
         rows = self._rows.get((id(origin), helper))
@@ -305,9 +270,33 @@ class _ForwardIndex:
             values = self._values_read(graph, node)
             by_result = gradient and plain_name(node.op) not in _CONTRACTIONS and self._results_read(graph, node, origin, values)
             forward = by_result or self._differentiated(graph, node, origin, relatives, steps, values, gradient)
+        if not self._reshaping.isdisjoint(forward) and facts_of(node.op).category == "elementwise":
+            forward = [each for key in forward for each in self._computing(graph, key)]
         links = tuple(dict.fromkeys(forward))[:MOST_LINKS]
         self._steps[graph.name, node.id] = _Step(origin.place, links, gradient)
+        if not gradient:
+            self.prepared.append((graph, node))
         return links, relatives.evidence if links else "none"
+
+    def prepared_for(self, graph: Graph, node: Node, links: Mapping[NodeKey, BackwardLink]) -> tuple[NodeKey, ...]:
+        """The operations whose derivatives read what a node only prepares: the divisor that is broadcast again for dx = dy / b is part of
+        the division, and not of the broadcast that it repeats."""
+        if facts_of(node.op).category != "shape":
+            return ()
+        readers = (key for name in graph.users.get(node.id, ()) if (key := (graph.name, name)) in self._steps)
+        return tuple(dict.fromkeys(key for reader in readers for key in links[reader].forward))[:MOST_LINKS]
+
+    def _computing(self, graph: Graph, key: NodeKey) -> Sequence[NodeKey]:
+        """Instead of a node that only changes the shape of an operand, what its operation computes with that, if anything: no product or
+        quotient is part of the derivative of a broadcast."""
+        waiting, computing = [key], []
+        for each in waiting:  # grows while it is walked
+            if each not in self._reshaping:
+                computing.append(each)
+            elif len(waiting) < MOST_LINKS:
+                users = ((each[0], name) for name in graph.users.get(each[1], ()) if each[0] == graph.name)
+                waiting += [user for user in users if user in self.node and user not in waiting and self._is_one(key, user)]
+        return computing or (key,)
 
     def _related(self, origin: _Origin) -> _Relatives:
         """Forward nodes by the strongest evidence there is; helpers only if that evidence leads to nothing else."""
@@ -324,10 +313,21 @@ class _ForwardIndex:
         several times is differentiated only once the gradients of all uses have been added."""
         own, place = self._own_result, origin.place
         results = [key for name in values if (key := (graph.name, name)) in own and self.origin[key].place == place]
+        results = [key for key in results if not self._is_numerator(graph, node, key)]
         if not results:
             return results
         added = any(plain_name(graph[name].op) in _SUMS for name, _ in node.inputs if (graph.name, name) in self._steps)
         return results if added else [key for key in results if self._uses(graph, key) < 2]
+
+    def _is_numerator(self, graph: Graph, node: Node, result: NodeKey) -> bool:
+        """Whether a node goes on with a product of the derivative of a division by b, db = -dy / b² · a, and the result is a."""
+        for name, _ in node.inputs:
+            step = self._steps.get((graph.name, name))
+            if step and plain_name(graph[name].op) in _PRODUCTS:
+                quotients = (key for key in step.forward if plain_name(self.node[key].op) in _QUOTIENTS)
+                if any(self._read[key][:1] == result[1:] for key in quotients):
+                    return True
+        return False
 
     def _uses(self, graph: Graph, key: NodeKey) -> int:
         users = ((graph.name, name) for name in graph.users.get(key[1], ()))

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
-from opscope.analysis.gradients import directions
+from opscope.analysis.directions import directions
 from opscope.analysis.index_ops import POSITION_AND_MASK, index_ops
 from opscope.analysis.structure import STRUCTURE, within_half
 from opscope.program import DIRECTION_ATTR, Frame, Path, Program

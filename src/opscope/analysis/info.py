@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from opscope.analysis.cost import CostModel
-from opscope.analysis.gradients import directions
+from opscope.analysis.directions import directions
 from opscope.analysis.halves import with_halves
 from opscope.analysis.structure import STRUCTURE, with_structure
 from opscope.ops import CATEGORIES, category_of

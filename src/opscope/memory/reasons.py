@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+from opscope.analysis.directions import directions
 from opscope.analysis.enrich import is_enriched
-from opscope.analysis.gradients import directions, with_backward_links
+from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
 from opscope.memory.model import Buffer, Kind
 from opscope.ops import facts_of, plain_name
