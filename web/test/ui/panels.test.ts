@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { between, centred, fit as fitted, zoomAt } from "../../src/core/base/camera";
+import { between, type Camera, centred, fit as fitted, zoomAt } from "../../src/core/base/camera";
 import { initialCamera } from "../../src/core/view/initial/camera";
 import { between as mixed } from "../../src/core/base/colour";
 import { clipped } from "../../src/ui/panels/outline";
@@ -35,6 +35,23 @@ describe("the camera", () => {
     const small = fitted(rect, 200, 200);
     expect((rect.x - small.x) * small.scale).toBeGreaterThan(0);
     expect((rect.x + rect.w - small.x) * small.scale).toBeLessThan(200);
+  });
+
+  it("keeps a picture clear of the hint in the corner, as large and as near to the middle as that allows", () => {
+    const hint = { width: 280, height: 100 };
+    const left = (camera: Camera) => (rect.x - camera.x) * camera.scale;
+    const top = (camera: Camera) => (rect.y - camera.y) * camera.scale;
+    expect(fitted(rect, 1400, 900, 1, hint)).toEqual(fitted(rect, 1400, 900));
+    const beside = fitted(rect, 800, 400, 1, hint);
+    expect([left(beside), beside.scale]).toEqual([280, 1]);
+    const below = fitted(rect, 440, 380, 1, hint);
+    expect(top(below)).toBeCloseTo(100);
+    expect(top(below) + rect.h * below.scale).toBeLessThan(380);
+    const tall = { ...rect, h: 5000 };
+    expect(left(initialCamera(tall, rect, "TB", 900, 400, undefined, hint))).toBeCloseTo(300);
+    expect(left(initialCamera(tall, rect, "TB", 800, 400, undefined, hint))).toBeCloseTo(280);
+    expect(top(initialCamera(tall, rect, "TB", 440, 400, undefined, hint))).toBeCloseTo(100);
+    expect(left(initialCamera({ ...rect, w: 5000 }, rect, "LR", 800, 320, undefined, hint))).toBeCloseTo(280);
   });
 
   it("first looks at the whole, or at the beginning of what is too large", () => {

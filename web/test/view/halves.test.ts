@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { ProgramData, ViewSpec } from "../../src/core/program/types";
 import { indexOf } from "../../src/core/program/programIndex";
+import { draw } from "../../src/core/picture";
 import { buildView } from "../../src/core/view";
 import { savedTensors } from "../../src/ui/engine/savedTensors";
 import { boxLines, boxNamed, edgeLines } from "./asText";
@@ -125,6 +126,31 @@ describe("halves side by side", () => {
     const open = buildView(step, { forwardBackward: true, depth: 9 });
     expect(open.edgeText?.filter(Boolean).sort()).toEqual(["same tensor", "saved · 16 B", "saved · 16 B"]);
     expect(open.remarks.join()).toContain("saved tensors");
+  });
+
+  it("say what is saved where the edges of a box have parted", () => {
+    const node = (id: string, inputs: string[], module: string): NodeSketch => ({ id, op: "tanh", inputs, groups: { direction: module } });
+    const step = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "parameter", role: "parameter", types: ["f32[4]"] },
+          node("a1", ["x"], "forward/a"),
+          node("a2", ["a1"], "forward/a"),
+          node("b1", ["a2"], "forward/b"),
+          node("b2", ["b1"], "forward/b"),
+          node("db2", ["b2", "b1"], "backward/b"),
+          node("db1", ["db2", "a2"], "backward/b"),
+          node("da2", ["db1", "a1"], "backward/a"),
+          node("da1", ["da2"], "backward/a"),
+        ],
+        outputs: ["da1"],
+      },
+    ]);
+    const { labels } = draw(step, { spec: { forwardBackward: true, depth: 1 } }).scene;
+    const heights = labels.filter(({ text }) => text.includes("saved")).map(({ y }) => y);
+    expect(heights).toHaveLength(3);
+    for (const [i, y] of heights.entries()) for (const other of heights.slice(0, i)) expect(Math.abs(y - other)).toBeGreaterThan(13);
   });
 
   it("count what is saved once, however many read it, and never a parameter or a constant", () => {

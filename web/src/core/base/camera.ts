@@ -12,6 +12,12 @@ export interface Rect {
   readonly h: number;
 }
 
+/** In pixels. */
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
 /** Where the person looks, whatever the size of the screen: what is in its middle, and how large. */
 export interface Place {
   readonly x: number;
@@ -23,9 +29,6 @@ export const MIN_SCALE = 0.00002;
 export const MAX_SCALE = 6;
 /** The space around a picture that fits. */
 export const PADDING = 24;
-/** The strip of drawing options at the side, and the line of the legend and the zoom below: a picture that fits stays clear of them. */
-const STRIP = 22;
-const FOOT = 30;
 
 export function clampScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
@@ -45,16 +48,35 @@ export function panBy(camera: Camera, dx: number, dy: number): Camera {
   return { x: camera.x - dx / camera.scale, y: camera.y - dy / camera.scale, scale: camera.scale };
 }
 
-/** The camera that shows a rectangle as large as possible, at most at 100 %. */
-export function fit(rect: Rect, width: number, height: number, most = 1): Camera {
+const NO_HINT: Size = { width: 0, height: 0 };
+
+/** The camera that shows a rectangle as large as possible, at most at 100 %, and clear of a hint in the upper left corner. */
+export function fit(rect: Rect, width: number, height: number, most = 1, hint = NO_HINT): Camera {
   const room = roomIn(width, height);
-  const scale = clampScale(Math.min(most, room.width / Math.max(1, rect.w), room.height / Math.max(1, rect.h)));
-  return centred(rect.x + rect.w / 2, rect.y + rect.h / 2, scale, width, height - FOOT);
+  const scaleIn = (across: number, down: number) => clampScale(Math.min(most, across / Math.max(1, rect.w), down / Math.max(1, rect.h)));
+  const at = (scale: number) => centred(rect.x + rect.w / 2, rect.y + rect.h / 2, scale, width, height);
+  const camera = at(scaleIn(room.width, room.height));
+  if (!isUnder(hint, rect, camera)) return camera;
+  const scale = Math.max(scaleIn(room.width - hint.width, room.height), scaleIn(room.width, room.height - hint.height));
+  return clearOf(hint, rect, at(scale), room);
+}
+
+/** Does a hint in the upper left corner of the screen lie over a rectangle? */
+function isUnder(hint: Size, rect: Rect, { x, y, scale }: Camera): boolean {
+  return (rect.x - x) * scale < hint.width && (rect.y - y) * scale < hint.height;
+}
+
+/** A camera moved as little as possible until a rectangle is next to a hint or, without room for that, below it. */
+export function clearOf(hint: Size, rect: Rect, camera: Camera, room: Size): Camera {
+  if (!isUnder(hint, rect, camera)) return camera;
+  const { scale } = camera;
+  if (rect.w * scale < room.width - hint.width + 1) return { ...camera, x: rect.x - hint.width / scale };
+  return { ...camera, y: rect.y - hint.height / scale };
 }
 
 /** The part of a screen that a picture may use. */
-export function roomIn(width: number, height: number): { readonly width: number; readonly height: number } {
-  return { width: Math.max(1, width - 2 * (PADDING + STRIP)), height: Math.max(1, height - FOOT - 2 * PADDING) };
+export function roomIn(width: number, height: number): Size {
+  return { width: Math.max(1, width - 2 * PADDING), height: Math.max(1, height - 2 * PADDING) };
 }
 
 export function centred(x: number, y: number, scale: number, width: number, height: number): Camera {

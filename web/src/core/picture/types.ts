@@ -4,7 +4,7 @@ import type { CompoundLayout, LayoutCache } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import type { ViewOptions } from "../program/viewOptions";
 import type { Colours, Scene } from "../scene";
-import type { Size } from "../view/initial/fitToScreen";
+import type { Size } from "../base/camera";
 
 /** Everything that decides how a picture looks. Screen and file differ in these fields and in nothing else. */
 export interface PictureRequest {

@@ -1,5 +1,6 @@
 /** Small texts on edges: none is written over another, over the title of a group, or (words) over a box. */
-import { Occupied } from "../base/occupied";
+import type { Rect } from "../base/camera";
+import { Occupied, Places } from "../base/occupied";
 import { textWidth } from "../text/measure";
 import { boxTexts, TINY, titlePlate } from "./boxText";
 import { type Scene, type SceneLabel, Shape } from "./types";
@@ -44,23 +45,57 @@ function countLabels(scene: Scene, words: LabelOptions["words"], occupied: Occup
   }
   if (labelled.length > 0) occupyTitles(scene, occupied);
   if (written.size > 0) occupyBoxes(scene, occupied);
+  const lines = linesOf(scene, [...written.keys()]);
   const labels: SceneLabel[] = [];
   for (const e of labelled) {
     const sentence = written.get(e);
     const text = sentence ?? `×${edgeMerged[e]}`;
     const wide = textWidth(text, TINY) + 8;
-    const p = sentence ? longestSegment(curve, curveStart[e], curveStart[e + 1]) : curveStart[e];
-    if (chord(curve, p) < (sentence ? wide : ROOM)) continue;
-    const afterBend = p > curveStart[e] ? [(wide / 2 + BEND) / chord(curve, p)] : [];
-    for (const t of [...afterBend, ...PLACES]) {
-      const x = pointAt(curve, p, 0, t);
-      const y = pointAt(curve, p, 1, t);
-      if (!takeAround(occupied, x, y, wide, HEIGHT)) continue;
-      labels.push({ edge: e, x, y, text, kind: "count", ground: parent[edgeSource[e]] });
-      break;
-    }
+    const spots = sentence ? wordSpots(scene, e, wide, lines) : spotsOn(curve, curveStart[e], curveStart[e], wide, ROOM);
+    const spot = spots.find(({ x, y }) => takeAround(occupied, x, y, wide, HEIGHT));
+    if (spot) labels.push({ edge: e, ...spot, text, kind: "count", ground: parent[edgeSource[e]] });
   }
   return labels;
+}
+
+interface Spot {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** A straight part of an edge. */
+interface Line extends Rect {
+  readonly edge: number;
+}
+
+/** The parts of these edges. */
+function linesOf({ curve, curveStart }: Scene, edges: readonly number[]): Places<Line> {
+  const lines = new Places<Line>();
+  for (const edge of edges) {
+    for (let p = curveStart[edge]; p + 3 < curveStart[edge + 1]; p += 3) {
+      const [x0, y0, x1, y1] = [curve[2 * p], curve[2 * p + 1], curve[2 * p + 6], curve[2 * p + 7]];
+      lines.add({ edge, x: Math.min(x0, x1), y: Math.min(y0, y1), w: Math.abs(x1 - x0), h: Math.abs(y1 - y0) });
+    }
+  }
+  return lines;
+}
+
+/** Where the words of an edge may be: where no other edge with words passes, the longest segment first; else on the longest. */
+function wordSpots({ curve, curveStart }: Scene, e: number, wide: number, lines: Places<Line>): Spot[] {
+  const segments: number[] = [];
+  for (let p = curveStart[e]; p + 3 < curveStart[e + 1]; p += 3) segments.push(p);
+  segments.sort((a, b) => chord(curve, b) - chord(curve, a));
+  const spots = segments.map((p) => spotsOn(curve, p, curveStart[e], wide, isUpright(curve, p) ? ROOM : wide));
+  const isAlone = ({ x, y }: Spot) => !lines.meets(x - wide / 2, y - HEIGHT / 2, wide, HEIGHT, ({ edge }) => edge !== e);
+  return [...spots.flat().filter(isAlone), ...spots[0]];
+}
+
+/** Places on the segment that starts at point p, best first; none if it is shorter than `least`. */
+function spotsOn(curve: Float64Array, p: number, start: number, wide: number, least: number): Spot[] {
+  const length = chord(curve, p);
+  if (length < least) return [];
+  const afterBend = p > start ? [((isUpright(curve, p) ? HEIGHT : wide) / 2 + BEND) / length] : [];
+  return [...afterBend, ...PLACES].map((t) => ({ x: pointAt(curve, p, 0, t), y: pointAt(curve, p, 1, t) }));
 }
 
 function occupyTitles(scene: Scene, occupied: Occupied): void {
@@ -114,11 +149,8 @@ function chord(curve: Float64Array, p: number): number {
   return Math.hypot(curve[2 * p + 6] - curve[2 * p], curve[2 * p + 7] - curve[2 * p + 1]);
 }
 
-/** Where the longest segment of a line begins: words need more room than a number. */
-function longestSegment(curve: Float64Array, from: number, to: number): number {
-  let longest = from;
-  for (let p = from; p + 3 < to; p += 3) if (chord(curve, p) > chord(curve, longest)) longest = p;
-  return longest;
+function isUpright(curve: Float64Array, p: number): boolean {
+  return Math.abs(curve[2 * p + 7] - curve[2 * p + 1]) > Math.abs(curve[2 * p + 6] - curve[2 * p]);
 }
 
 /** A coordinate of the cubic that starts at point p. */

@@ -14,12 +14,14 @@ import {
   type Place,
   type Rect,
   roomIn,
+  type Size,
   sameSight,
   zoomAt,
 } from "../../core/base/camera";
 import { initialCamera } from "../../core/view/initial/camera";
 import { listen } from "./gestures";
 import { MOTION_MS, type Motion, motionBetween } from "./motion";
+import { drawPicture, type Picture, sharp, withMargin } from "./parts";
 import { clear, type Emphasis, setCamera, type Sight } from "./scenePainter";
 import type { Picked, Shown } from "./shown";
 
@@ -44,8 +46,6 @@ export interface StageEvents {
 /** Boxes and edges that one frame can paint; more come as a picture. */
 const MOST_PER_FRAME = 3600;
 const CAMERA_MS = 260;
-/** A picture extends this far beyond the screen on every side, so that panning shows something at once. */
-const MARGIN = 0.35;
 
 /** A title keeps this distance from the edges of the screen. */
 const TITLE_MARGIN = 16;
@@ -75,9 +75,11 @@ export class Stage {
   private readonly context: CanvasRenderingContext2D;
   private frame = 0;
   private flight: Flight | undefined;
-  /** The place that was asked for, until somebody moves the camera: panels that open must not push it away. */
-  private place: Place | undefined;
-  private motion: { readonly what: Motion; readonly start: number } | undefined;
+  /** How the camera was chosen, until somebody moves it: it is chosen again when panels, hints or the legend change the room. */
+  private aim: (() => Camera) | undefined;
+  /** How far hints reach into the picture from its upper left corner. */
+  private hint: Size = { width: 0, height: 0 };
+  private motion: { readonly what: Motion; readonly start: number; readonly from: Shown; readonly was: Camera } | undefined;
   private whole: Picture | undefined;
   private near: Picture | undefined;
   private asking = false;
@@ -120,7 +122,7 @@ export class Stage {
   }
 
   /** The part of the screen that a picture may use. */
-  get room(): { readonly width: number; readonly height: number } {
+  get room(): Size {
     return roomIn(this.width, this.height);
   }
 
@@ -151,27 +153,53 @@ export class Stage {
     this.whole = this.near = undefined;
     this.flight = this.endFlight();
     this.motion = this.endMotion();
-    this.place = how.place;
-    if (how.place) this.camera = this.cameraAt(how.place);
+    const { place, look } = how;
+    this.aim = undefined;
+    if (place) this.aim = () => this.cameraAt(place);
     else if (how.anchor) this.camera = this.anchored(shown, how.anchor.item, how.anchor.screen);
     else if (how.title) this.camera = this.withTitleAt(shown, how.title.item, how.title.at);
-    else if (how.look === "fit") this.camera = fit(shown.bounds, this.width, this.height);
-    else if (how.look) this.camera = this.initialCameraFor(shown);
+    else if (look === "fit") this.aim = () => this.fitted(shown);
+    else if (look) this.aim = this.initialAim(shown);
+    this.camera = this.aim?.() ?? this.camera;
     const near = how.reveal === undefined || how.reveal < 0 ? undefined : this.cameraOn([how.reveal], false);
+    if (near) this.aim = undefined;
     const what = before && !this.still ? motionBetween(before, was, shown, near ?? this.camera, this.width, this.height) : undefined;
     if (what) {
       this.camera = near ?? this.camera;
       this.begin(() => {
-        this.motion = { what, start: performance.now() };
+        this.motion = { what, start: performance.now(), from: before!, was };
       });
     } else if (near) this.flyTo(near);
     this.draw();
     this.events.moved();
   }
 
-  private initialCameraFor(shown: Shown): Camera {
+  private initialAim(shown: Shown): () => Camera {
     const named = this.selected.length === 1 ? shown.rect(this.selected[0]) : undefined;
-    return initialCamera(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named);
+    return () => initialCamera(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named, this.hint);
+  }
+
+  private fitted(shown: Shown): Camera {
+    return fit(shown.bounds, this.width, this.height, 1, this.hint);
+  }
+
+  /** Hints lie over the upper left corner of the picture: a picture that fits stays clear of them. */
+  keepClearOf(hint: Size): void {
+    if (hint.width === this.hint.width && hint.height === this.hint.height) return;
+    this.hint = hint;
+    this.aimAgain();
+    // At once: the frame in which the hint appears is never seen with the picture below it.
+    this.paint(performance.now());
+  }
+
+  private aimAgain(): void {
+    if (!this.aim) return;
+    this.flight = this.endFlight();
+    this.camera = this.aim();
+    const { motion, shown } = this;
+    const what = motion && shown ? motionBetween(motion.from, motion.was, shown, this.camera, this.width, this.height) : undefined;
+    if (motion) this.motion = what ? { ...motion, what } : this.endMotion();
+    this.events.moved();
   }
 
   private cameraAt({ x, y, scale }: Place): Camera {
@@ -185,14 +213,15 @@ export class Stage {
 
   /** Is the camera where it would be in a newly opened picture? */
   get isInitial(): boolean {
-    return this.shown !== undefined && sameSight(this.destination, this.initialCameraFor(this.shown), this.width, this.height);
+    return this.shown !== undefined && sameSight(this.destination, this.initialAim(this.shown)(), this.width, this.height);
   }
 
   /** Return to a place, or (without one) to where a newly opened picture begins. */
   returnTo(place: Place | undefined): void {
     if (!this.shown) return;
-    this.flyTo(place ? this.cameraAt(place) : this.initialCameraFor(this.shown));
-    this.place = place;
+    const aim = place ? () => this.cameraAt(place) : this.initialAim(this.shown);
+    this.flyTo(aim());
+    this.aim = aim;
   }
 
   /** The camera under which a box is where it was. */
@@ -227,7 +256,7 @@ export class Stage {
   }
 
   moveTo(camera: Camera): void {
-    this.place = undefined;
+    this.aim = undefined;
     this.flight = this.endFlight();
     this.camera = camera;
     this.draw();
@@ -240,7 +269,7 @@ export class Stage {
       return;
     }
     const from = this.camera;
-    this.place = undefined;
+    this.aim = undefined;
     this.flight = this.endFlight();
     this.begin(() => {
       this.flight = { from, to: camera, start: performance.now() };
@@ -249,7 +278,7 @@ export class Stage {
   }
 
   fit(): void {
-    if (this.shown) this.flyTo(fit(this.shown.bounds, this.width, this.height));
+    if (this.shown) this.flyTo(this.fitted(this.shown));
   }
 
   zoomBy(factor: number): void {
@@ -270,7 +299,6 @@ export class Stage {
       y = Math.min(...rects.map((r) => r.y));
     const rect = { x, y, w: Math.max(...rects.map((r) => r.x + r.w)) - x, h: Math.max(...rects.map((r) => r.y + r.h)) - y };
     const on = this.onScreen(rect);
-    // Clear of the strip, the map and the zoom buttons, which lie over the graph.
     const { width, height } = this.room;
     const inside = on.x >= 0 && on.y >= 0 && on.x + on.w <= (this.width + width) / 2 && on.y + on.h <= height;
     const scale = clampScale(closer ? 1 : Math.max(this.camera.scale, 0.75));
@@ -319,16 +347,13 @@ export class Stage {
     if (this.width > 1) this.camera = panBy(this.camera, dx, 0);
     this.width = clientWidth;
     this.height = clientHeight;
-    if (this.place) {
-      this.flight = this.endFlight();
-      this.camera = this.cameraAt(this.place);
-    }
+    this.aimAgain();
     const w = Math.round(clientWidth * this.ratio),
       h = Math.round(clientHeight * this.ratio);
     if (this.canvas.width !== w || this.canvas.height !== h) {
       this.canvas.width = w;
       this.canvas.height = h;
-      if (this.frame === 0) this.paint(performance.now());
+      this.paint(performance.now());
     }
   }
 
@@ -430,41 +455,4 @@ export class Stage {
     const camera = fit(shown.bounds, this.width, this.height);
     return withMargin({ camera, width: this.width, height: this.height, ratio: this.ratio });
   }
-}
-
-interface Picture {
-  readonly bitmap: ImageBitmap;
-  readonly sight: Sight;
-  readonly theme: Theme;
-  readonly emphasis: Emphasis | undefined;
-}
-
-function withMargin({ camera, width, height, ratio }: Sight): Sight {
-  const x = camera.x - (width * MARGIN) / camera.scale,
-    y = camera.y - (height * MARGIN) / camera.scale;
-  return { camera: { x, y, scale: camera.scale }, width: width * (1 + 2 * MARGIN), height: height * (1 + 2 * MARGIN), ratio };
-}
-
-function drawPicture(context: CanvasRenderingContext2D, { camera, ratio }: Sight, picture: Picture): void {
-  const { camera: at, width, height } = picture.sight;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.drawImage(
-    picture.bitmap,
-    (at.x - camera.x) * camera.scale,
-    (at.y - camera.y) * camera.scale,
-    (width * camera.scale) / at.scale,
-    (height * camera.scale) / at.scale,
-  );
-}
-
-/** Was the picture drawn at this zoom, and does it cover the screen? */
-function sharp({ sight }: Picture, { camera, width, height }: Sight): boolean {
-  const at = sight.camera;
-  return (
-    Math.abs(at.scale / camera.scale - 1) < 0.01 &&
-    at.x <= camera.x &&
-    at.y <= camera.y &&
-    at.x + sight.width / at.scale >= camera.x + width / camera.scale &&
-    at.y + sight.height / at.scale >= camera.y + height / camera.scale
-  );
 }

@@ -2,7 +2,7 @@
  * What the page asks the engine, and what it answers. The engine runs in a worker: it decodes, lays out, searches and paints
  * large pictures, so that the page only draws what is on screen and reacts.
  */
-import type { Size } from "../../core/view/initial/fitToScreen";
+import type { Size } from "../../core/base/camera";
 import type { RuleReport } from "../../core/highlight/highlighter";
 import type { DataStatistics } from "../../core/highlight/nodeData";
 import type { StyleRule } from "../../core/highlight/rules";

@@ -1,6 +1,6 @@
-/** The graph with everything that lies over it: legend, map, zoom, tooltip, progress, and messages. */
+/** The graph with what lies over it (hints, map, tooltip, progress, messages), and the line below it: legend, counts and zoom. */
 import type { JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { BoxKind } from "../../core/program/types";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
 import { plural } from "../../core/view/boxes/texts";
@@ -35,72 +35,74 @@ export function Canvas({
         session.dropping.take(event.dataTransfer);
       }}
     >
-      <canvas
-        ref={canvas}
-        class="graph"
-        tabIndex={0}
-        role="application"
-        aria-label={label}
-        aria-roledescription="graph"
-        aria-describedby={descriptionId}
-        onKeyDown={onKey}
-      />
-      <p id={descriptionId} class="hidden" aria-live="polite">
-        {spoken(session)}
-      </p>
-      {shown && <Overhead session={session} />}
-      {shown && <Legend session={session} />}
-      <div class="corner">
+      <div class="sight">
+        <canvas
+          ref={canvas}
+          class="graph"
+          tabIndex={0}
+          role="application"
+          aria-label={label}
+          aria-roledescription="graph"
+          aria-describedby={descriptionId}
+          onKeyDown={onKey}
+        />
+        <p id={descriptionId} class="hidden" aria-live="polite">
+          {spoken(session)}
+        </p>
+        {shown && <Overhead session={session} />}
         {shown && <Minimap session={session} />}
+        <Tooltip session={session} />
+        {session.pointing.menu && <ContextMenu session={session} at={session.pointing.menu} />}
+        {progress && (
+          <div class="working" role="status">
+            <span>{progress.stage || "Working"}</span>
+            <progress max={1} value={progress.part} aria-label="Progress" />
+            <button type="button" class="tool icon" aria-label="Stop" data-hint="Stop" data-key="Esc" onClick={() => session.stop()}>
+              <Icon name="close" />
+            </button>
+          </div>
+        )}
+        {problem && (
+          <div class="message" role="alert">
+            <h2>Could not open this file</h2>
+            <p>{clipped(problem, 1200)}</p>
+            {shown && (
+              <button type="button" class="tool" onClick={() => session.back()}>
+                Back
+              </button>
+            )}
+          </div>
+        )}
+        {!problem && shown?.scene.boxCount === 0 && (
+          <div class="message">
+            <h2>Empty graph</h2>
+            <p>
+              This graph has no nodes
+              {session.view.around.length || session.view.paths || session.view.matchesOnly >= 0 ? " that match" : ""}.
+            </p>
+          </div>
+        )}
+        {session.dropping.problems.length > 0 && (
+          <div class="message boxed" role="alert">
+            {session.dropping.problems.map((sentence) => (
+              <p key={sentence}>{clipped(sentence, 1200)}</p>
+            ))}
+            <button type="button" class="tool" onClick={() => session.dropping.dismiss()}>
+              Close
+            </button>
+          </div>
+        )}
+        {session.notice && (
+          <div class="notice" role="status">
+            {session.notice}
+          </div>
+        )}
+      </div>
+      <div class="foot">
+        {shown && <Legend session={session} />}
         {shown && <Counts session={session} />}
         <Zoom session={session} />
       </div>
-      <Tooltip session={session} />
-      {session.pointing.menu && <ContextMenu session={session} at={session.pointing.menu} />}
-      {progress && (
-        <div class="working" role="status">
-          <span>{progress.stage || "Working"}</span>
-          <progress max={1} value={progress.part} aria-label="Progress" />
-          <button type="button" class="tool icon" aria-label="Stop" data-hint="Stop" data-key="Esc" onClick={() => session.stop()}>
-            <Icon name="close" />
-          </button>
-        </div>
-      )}
-      {problem && (
-        <div class="message" role="alert">
-          <h2>Could not open this file</h2>
-          <p>{clipped(problem, 1200)}</p>
-          {shown && (
-            <button type="button" class="tool" onClick={() => session.back()}>
-              Back
-            </button>
-          )}
-        </div>
-      )}
-      {!problem && shown?.scene.boxCount === 0 && (
-        <div class="message">
-          <h2>Empty graph</h2>
-          <p>
-            This graph has no nodes
-            {session.view.around.length || session.view.paths || session.view.matchesOnly >= 0 ? " that match" : ""}.
-          </p>
-        </div>
-      )}
-      {session.dropping.problems.length > 0 && (
-        <div class="message boxed" role="alert">
-          {session.dropping.problems.map((sentence) => (
-            <p key={sentence}>{clipped(sentence, 1200)}</p>
-          ))}
-          <button type="button" class="tool" onClick={() => session.dropping.dismiss()}>
-            Close
-          </button>
-        </div>
-      )}
-      {session.notice && (
-        <div class="notice" role="status">
-          {session.notice}
-        </div>
-      )}
     </main>
   );
 }
@@ -210,8 +212,18 @@ function Remarks({ session, below }: { readonly session: Session; readonly below
       </p>,
     );
   });
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const { current } = element;
+    const observer = new ResizeObserver(() => {
+      const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = current!;
+      session.stage?.keepClearOf({ width: offsetHeight && offsetLeft + offsetWidth, height: offsetHeight && offsetTop + offsetHeight });
+    });
+    observer.observe(current!);
+    return () => observer.disconnect();
+  }, [session]);
   return (
-    <div class="remarks" style={{ top: `${10 + below}px` }}>
+    <div ref={element} class="remarks" style={{ top: `${10 + below}px` }}>
       {rows}
     </div>
   );

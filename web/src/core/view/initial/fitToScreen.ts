@@ -1,11 +1,6 @@
 /** A first picture that fills the screen and can be read: nested groups are collapsed until it is. */
+import type { Size } from "../../base/camera";
 import type { Visible } from "../../program/types";
-
-/** In pixels. */
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 /** Below this scale boxes can hardly be read. */
 const READABLE = 0.45;
