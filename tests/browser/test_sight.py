@@ -56,6 +56,35 @@ def test_nothing_overlaps_from_a_small_window_to_a_large_screen(open_file: Open,
                     assert inside, (width, colour, name)
 
 
+def chain(length: int) -> Program:
+    builder = ProgramBuilder("chain", "main")
+    main = builder.graph("main")
+    kind = TensorType("f32", (4,))
+    main.node("n0", "parameter", outputs=[kind], role="parameter")
+    for i in range(1, length):
+        main.node(f"n{i}", "tanh" if i % 2 else "exp", [(f"n{i - 1}", 0)], [kind])
+    main.outputs.append((f"n{length - 1}", 0))
+    return builder.build()
+
+
+def test_a_very_deep_drawing_is_in_columns_on_the_screen(open_file: Open) -> None:
+    viewer = open_file(chain(600))
+    viewer.press("Flatten")
+    assert viewer.press("Fit")["camera"]["scale"] > 0.1, "one column of all boxes would be a thread at 2 %"
+    assert viewer.page.get_by_text("Circled numbers continue across columns").is_visible()
+    viewer.search("id:n400")
+    viewer.key("Enter")
+    viewer.press("Zoom to selection")
+    canvas = viewer.page.locator("canvas.graph")
+    viewer.page.mouse.click(canvas.bounding_box()["x"] + 40, canvas.bounding_box()["y"] + 200)
+    assert viewer.idle()["selection"] == []
+    canvas.click()
+    assert viewer.idle()["selection"] == ["n:n400"], "a box in a later column is where it is drawn"
+    canvas.focus()
+    steps = [viewer.key("ArrowDown")["selection"] for _ in range(40)]
+    assert steps == [[f"n:n{i}"] for i in range(401, 441)], "and edges are followed from one column to the next"
+
+
 def numbered_graphs() -> Program:
     """Many called graphs whose names differ at their ends, and an attribute with a long name."""
     builder = ProgramBuilder("compiled", "main")

@@ -47,6 +47,12 @@ def test_path_and_direction(op_name: str, path: tuple[str, ...], direction: str)
     assert (scope.path, scope.direction) == (path, direction)
 
 
+def test_the_name_of_a_called_function_is_kept_and_no_other() -> None:
+    assert parse_op_name("jit(f)/layer/jit(g)").call == ("g",)
+    assert [parse_op_name(f"jit(f)/jit(g/{name}").call for name in ("dot", "add")] == [("dot",), ("add",)]
+    assert parse_op_name("jit(f)/jvp(layer)/dot") == parse_op_name("jit(f)/jvp(layer)/add")
+
+
 @pytest.mark.parametrize(
     "op_name", ["(((", ")))", "jit(f", "a]b[c/d", ";", "/", "//", "jvp(", "jit()/x", "[" * 5000, "jvp(" * 5000, "/(:)", "(:"]
 )

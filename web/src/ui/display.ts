@@ -9,8 +9,8 @@ import type { Session } from "./session";
 import { sameView, type ViewState } from "./state/view";
 
 export class Display {
-  /** The last change: the states before and after it, where the camera was before, and where it is since. */
-  private last: { readonly before: ViewState; readonly after: ViewState; readonly place: Place; readonly since: Place } | undefined;
+  /** The last change: the states before and after it, where the camera was before, and how often it had been moved after. */
+  private last: { readonly before: ViewState; readonly after: ViewState; readonly place: Place; readonly moves: number } | undefined;
 
   constructor(private readonly session: Session) {}
 
@@ -24,21 +24,13 @@ export class Display {
 
   async set(view: ViewState, move: CameraMove = { stay: true }): Promise<void> {
     const { session, last } = this;
-    const [before, place] = [session.view, this.place];
-    if (!place) return;
-    const isBack = last && sameView(last.before, view) && isNear(last.since, place);
+    const { view: before, stage } = session;
+    if (!stage) return;
+    const place = placeOf(stage.destination, stage.width, stage.height);
+    const isBack = last && sameView(last.before, view) && last.moves === stage.moves;
     const drawn = session.follow(view, isBack ? { place: last.place } : move);
     const { changes } = session;
     await drawn;
-    if (changes === session.changes) this.last = this.place && { before, after: session.view, place, since: this.place };
+    if (changes === session.changes) this.last = { before, after: session.view, place, moves: stage.moves };
   }
-
-  private get place(): Place | undefined {
-    const { stage } = this.session;
-    return stage && placeOf(stage.destination, stage.width, stage.height);
-  }
-}
-
-function isNear(a: Place, b: Place): boolean {
-  return Math.abs(a.x - b.x) < 1 && Math.abs(a.y - b.y) < 1 && Math.abs(a.scale / b.scale - 1) < 0.01;
 }

@@ -31,7 +31,7 @@ import {
   colourOf,
   inHalves,
   isFresh,
-  isUntouched,
+  roomFor,
   enterGraph,
   openAllInside,
   sameView,
@@ -402,7 +402,7 @@ export class Session {
               : {}),
             ...(look.reveal === undefined ? {} : { reveal: look.reveal }),
             ...(look.revealLevel === undefined ? {} : { revealLevel: look.revealLevel }),
-            ...(isFree(look, view.camera) && isUntouched(view) ? { room: stage.room } : {}),
+            ...(isFree(look, view.camera) ? roomFor(view, look.look, stage.room) : {}),
             ...this.timeline.request(look.revealChange),
           },
           report,
@@ -426,6 +426,7 @@ export class Session {
       stage.hits = this.finder.boxes();
       stage.selected = this.selectedItems;
       showAfter(stage, before, shown, look, { camera: view.camera, title, anchor: result.located[0] });
+      this.changed();
       await this.refreshSelection(undefined);
       this.changed();
       if (look.restore) await this.unfoldSelected();

@@ -26,6 +26,7 @@ _METADATA = re.compile(
     r"""[^"'{}()\[\]/]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"'{}()\[\]/]*+)*+\}"""
 )
 """Metadata as XLA prints it, with the first element of its op_name."""
+_METADATA_START = ", metadata={"
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
@@ -136,10 +137,18 @@ class HloDetails(Details):
         return frames_of(_decoded(self._tail), self._context.frames)
 
 
-@lru_cache(maxsize=1 << 14)
 def _decoded(tail: str) -> Mapping[str, str]:
-    """The attributes of a tail. Showing a program asks for them several times: for analysis, for the wire, for source frames."""
-    return MappingProxyType(dict(decoded(tail)))
+    """The attributes of a tail. Showing a program asks for them several times: for analysis, for the wire, for source frames. Metadata
+    differs from one instruction to the next, what is before it repeats."""
+    at = tail.rfind(_METADATA_START)
+    if at < 0 or not _METADATA.fullmatch(tail, at):
+        return _decoded_once(tail)
+    return {**_decoded_once(tail[:at]), **dict(decoded(tail[at:]))}
+
+
+@lru_cache(maxsize=1 << 14)
+def _decoded_once(text: str) -> Mapping[str, str]:
+    return MappingProxyType(dict(decoded(text)))
 
 
 class Flow(NamedTuple):
@@ -214,7 +223,7 @@ class Tails(dict[str, Tail]):
 
     def _printed(self, text: str, op: str = "", payload: str = "") -> Tail:
         """A tail on one line. The metadata is unique and irrelevant to the graph; the text before it repeats."""
-        at = text.rfind(", metadata={")
+        at = text.rfind(_METADATA_START)
         metadata = _METADATA.fullmatch(text, at) if at >= 0 else None
         flow = self._flows[text[:at] if metadata else text]
         return self._tail(text, flow, op, payload, metadata[1] if metadata else None)

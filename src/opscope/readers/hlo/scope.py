@@ -28,6 +28,7 @@ _TRANSFORMS = _BARE_TRANSFORMS | frozenset(
     ["jvp", "vjp", "transpose", "linearize", "vmap", "pmap", "xmap", "shard_map", "custom_jvp", "custom_vjp"]
 )
 _CALLS = frozenset(["jit", "pjit", "xla_call", "core_call", "named_call"])
+_ANY = "primitive"
 _PLUMBING = frozenset(["closed_call", "core_closed_call", "core_call", "xla_call", "pjit"]) | frozenset(
     ["custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"]
 )
@@ -69,9 +70,22 @@ class _Element(NamedTuple):
     is_wrapped: bool = False
 
 
-@lru_cache(maxsize=1 << 16)
 def parse_op_name(op_name: str) -> Scope:
-    """The scope of an op_name. Unbalanced brackets are accepted: a name is text and never an error."""
+    """The scope of an op_name. Unbalanced brackets are accepted: a name is text and never an error.
+
+    Only a call makes the name of the primitive matter. Otherwise the operations of one scope share one entry of the cache, so that
+    a million of them do not exceed it.
+    """
+    prefix, _, primitive = op_name.rpartition("/")
+    if prefix and primitive.isidentifier():
+        scope = _parsed(f"{prefix}/{_ANY}")
+        if not scope.call:
+            return scope
+    return _parsed(op_name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _parsed(op_name: str) -> Scope:
     names = _combined(op_name)
     return _common([_parse(name) for name in names]) if len(names) > 1 else _parse(op_name)
 

@@ -7,6 +7,7 @@ import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import { buildScene, unwrapped, isThread, measure, mergeLoneFrames, wrap } from "../scene";
 import { buildView } from "../view";
 import { escapeName } from "../view/choose/keys";
+import { boxesFor, fillScreen } from "../view/initial/fillScreen";
 import { fitToScreen } from "../view/initial/fitToScreen";
 import { reveal } from "../view/reveal";
 import { halvesOf } from "../view/twoHalves/halves";
@@ -24,14 +25,27 @@ export function draw(program: ProgramData, request: PictureRequest, context: Dra
   return compose(arrange(program, request, { ...context, cache }), request, context);
 }
 
-/** Chooses the boxes and places them; if room is limited, with fewer groups open until they fit. */
-function arrange(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
+/** Chooses the boxes and places them; if room is limited, with fewer groups open until they fit, and if there is more, with more. */
+function arrange(program: ProgramData, { fill, ...request }: PictureRequest, context: DrawContext): Arrangement {
+  const arrangement = arrangeInRoom(program, request, context);
+  const most = fill ? boxesFor(fill, arrangement.visible) : 0;
+  if (!fill || most === 0 || arrangement.closed.length > 0) return arrangement;
+  const { room, ...roomy } = request;
+  const opening = (opened: readonly string[]) => {
+    const asked = { ...roomy, spec: { ...request.spec, open: [...(request.spec.open ?? []), ...opened] } };
+    if (choose(program, asked).visible.boxCount > most) return undefined;
+    return arrangeInRoom(program, asked, { ...context, before: arrangement });
+  };
+  return { ...fillScreen(fill, arrangement, opening), request };
+}
+
+function arrangeInRoom(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
   const { room, ...roomy } = request;
   if (room) {
     let whole: Arrangement | undefined;
     const closing = (closed: readonly string[]) => {
       const asked = closed.length ? { ...roomy, spec: { ...request.spec, closed } } : roomy;
-      const arrangement = arrange(program, asked, whole ? { ...context, before: whole } : context);
+      const arrangement = arrangeInRoom(program, asked, whole ? { ...context, before: whole } : context);
       whole ??= arrangement;
       return arrangement;
     };

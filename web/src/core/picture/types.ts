@@ -14,6 +14,8 @@ export interface PictureRequest {
   readonly reveal?: { readonly node: number; readonly level?: number } | undefined;
   /** Collapse groups until the picture is readable in this many pixels. */
   readonly room?: Size | undefined;
+  /** Expand groups as long as the picture is readable in this many pixels. */
+  readonly fill?: Size | undefined;
   /** Draw frames that contain only one other frame as one. For pictures that are not interactive. */
   readonly mergeFrames?: boolean;
   /** Break the picture into columns; "page": if it is too long and thin to read on one page; "screen": if it is too deep to scroll through. */

@@ -69,6 +69,8 @@ export class Stage {
   chosenEdge = -1;
   hovered: Picked | undefined;
   hits: Int32Array = new Int32Array(0);
+  /** How often the camera has been moved; not by another room for the same picture. */
+  moves = 0;
   /** The system asks for reduced motion. */
   still = false;
 
@@ -183,13 +185,13 @@ export class Stage {
     return fit(shown.bounds, this.width, this.height, 1, this.hint);
   }
 
-  /** Hints lie over the upper left corner of the picture: a picture that fits stays clear of them. */
-  keepClearOf(hint: Size): void {
+  /** The page has changed around the picture, and hints reach this far into it: a picture that fits stays clear of them. */
+  settle(hint: Size): void {
+    this.resize();
     if (hint.width === this.hint.width && hint.height === this.hint.height) return;
     this.hint = hint;
     this.aimAgain();
-    // At once: the frame in which the hint appears is never seen with the picture below it.
-    this.paint(performance.now());
+    this.draw();
   }
 
   private aimAgain(): void {
@@ -257,6 +259,7 @@ export class Stage {
 
   moveTo(camera: Camera): void {
     this.aim = undefined;
+    this.moves++;
     this.flight = this.endFlight();
     this.camera = camera;
     this.draw();
@@ -270,6 +273,7 @@ export class Stage {
     }
     const from = this.camera;
     this.aim = undefined;
+    this.moves++;
     this.flight = this.endFlight();
     this.begin(() => {
       this.flight = { from, to: camera, start: performance.now() };
@@ -343,11 +347,12 @@ export class Stage {
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas;
     if (clientWidth === 0 || clientHeight === 0) return;
-    const dx = (clientWidth - this.width) / 2;
-    if (this.width > 1) this.camera = panBy(this.camera, dx, 0);
-    this.width = clientWidth;
-    this.height = clientHeight;
-    this.aimAgain();
+    if (clientWidth !== this.width || clientHeight !== this.height) {
+      if (this.width > 1) this.camera = panBy(this.camera, (clientWidth - this.width) / 2, 0);
+      this.width = clientWidth;
+      this.height = clientHeight;
+      this.aimAgain();
+    }
     const w = Math.round(clientWidth * this.ratio),
       h = Math.round(clientHeight * this.ratio);
     if (this.canvas.width !== w || this.canvas.height !== h) {

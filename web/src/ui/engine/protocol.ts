@@ -102,6 +102,8 @@ export interface ViewRequest {
   readonly pass?: PassRequest;
   /** Nobody has expanded or collapsed anything yet: collapse groups (answered in `closed`) until the picture is readable in this many pixels. */
   readonly room?: Size;
+  /** The picture is seen first: expand groups (answered in `opened`) as long as it is readable in this many pixels. */
+  readonly fill?: Size;
   /** Keys of boxes whose numbers in the new view the page needs. */
   readonly locate: readonly string[];
 }

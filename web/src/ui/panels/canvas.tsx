@@ -1,6 +1,7 @@
 /** The graph with what lies over it (hints, map, tooltip, progress, messages), and the line below it: legend, counts and zoom. */
-import type { JSX } from "preact";
+import type { JSX, RefObject } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import type { Size } from "../../core/base/camera";
 import { BoxKind } from "../../core/program/types";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
 import { plural } from "../../core/view/boxes/texts";
@@ -25,7 +26,10 @@ export function Canvas({
 }): JSX.Element {
   const descriptionId = useId();
   const canvas = useRef<HTMLCanvasElement>(null);
+  const hints = useRef<HTMLDivElement>(null);
   useEffect(() => session.attach(canvas.current!), [session]);
+  // Hints and the legend come with the picture: it takes its place before anybody sees it or asks for it.
+  useLayoutEffect(() => session.stage?.settle(cornerOf(hints.current)));
   const { shown, problem, progress } = session;
   return (
     <main
@@ -49,7 +53,7 @@ export function Canvas({
         <p id={descriptionId} class="hidden" aria-live="polite">
           {spoken(session)}
         </p>
-        {shown && <Overhead session={session} />}
+        {shown && <Overhead session={session} hints={hints} />}
         {shown && <Minimap session={session} />}
         <Tooltip session={session} />
         {session.pointing.menu && <ContextMenu session={session} at={session.pointing.menu} />}
@@ -148,19 +152,27 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
 }
 
 /** What lies over the upper edge of the graph: titles of the groups that one looks into, and remarks below them. */
-function Overhead({ session }: { readonly session: Session }): JSX.Element {
+function Overhead({ session, hints }: { readonly session: Session; readonly hints: RefObject<HTMLDivElement | null> }): JSX.Element {
   useSignal(session.onCamera);
   const titles = titlesOf(session);
   return (
     <>
       <Titles session={session} titles={titles} />
-      <Remarks session={session} below={heightOf(titles)} />
+      <Remarks session={session} below={heightOf(titles)} element={hints} />
     </>
   );
 }
 
 /** Notes about the view, and what it leaves out, with a button to show all. */
-function Remarks({ session, below }: { readonly session: Session; readonly below: number }): JSX.Element {
+function Remarks({
+  session,
+  below,
+  element,
+}: {
+  readonly session: Session;
+  readonly below: number;
+  readonly element: RefObject<HTMLDivElement | null>;
+}): JSX.Element {
   const { view, shown } = session;
   const rows: JSX.Element[] = [];
   if (view.paths)
@@ -212,21 +224,17 @@ function Remarks({ session, below }: { readonly session: Session; readonly below
       </p>,
     );
   });
-  const element = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    const { current } = element;
-    const observer = new ResizeObserver(() => {
-      const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = current!;
-      session.stage?.keepClearOf({ width: offsetHeight && offsetLeft + offsetWidth, height: offsetHeight && offsetTop + offsetHeight });
-    });
-    observer.observe(current!);
-    return () => observer.disconnect();
-  }, [session]);
   return (
     <div ref={element} class="remarks" style={{ top: `${10 + below}px` }}>
       {rows}
     </div>
   );
+}
+
+/** How far hints reach from the upper left corner of the graph. */
+function cornerOf(hints: HTMLElement | null): Size {
+  if (!hints?.offsetHeight) return { width: 0, height: 0 };
+  return { width: hints.offsetLeft + hints.offsetWidth, height: hints.offsetTop + hints.offsetHeight };
 }
 
 /** The status line: how much is drawn. */

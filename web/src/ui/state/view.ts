@@ -1,5 +1,5 @@
 /** What is shown, as a small immutable record: what is in the URL, what back and forward step through, and what the engine draws. */
-import type { Place } from "../../core/base/camera";
+import type { Place, Size } from "../../core/base/camera";
 import { ADDRESS_OPTIONS, type AddressOption, DEFAULTS, isChosen, SPEC_OPTIONS } from "../../core/program/options";
 import type { Moment } from "../../core/program/recording/moment";
 import type { ViewSpec } from "../../core/program/types";
@@ -107,7 +107,7 @@ function pictureOf(view: ViewState): unknown {
 }
 
 /** Is the choice of expanded groups still up to the program? */
-export function isUntouched(view: ViewState): boolean {
+function isUntouched(view: ViewState): boolean {
   return (
     view.depth === undefined &&
     !view.flatten &&
@@ -117,6 +117,12 @@ export function isUntouched(view: ViewState): boolean {
     view.matchesOnly < 0 &&
     view.open.length + view.closed.length + view.unfolded.length === 0
   );
+}
+
+/** The room for a picture whose expanded groups are up to the program: they are chosen to fit and, where it is seen first, to fill it. */
+export function roomFor(view: ViewState, look: "fit" | "first" | undefined, room: Size): { readonly room?: Size; readonly fill?: Size } {
+  const isFirst = look === "first" && isUntouched({ ...view, forwardBackward: false });
+  return { ...(isUntouched(view) ? { room } : {}), ...(isFirst ? { fill: room } : {}) };
 }
 
 /** Has nobody said yet what to show? */

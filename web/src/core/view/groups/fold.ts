@@ -58,7 +58,7 @@ function find(traits: Traits, tree: GroupTree): Folding {
     nodes: (group) => {
       let nodes = aligned.get(group);
       if (!nodes) {
-        nodes = contents.of(group).nodes;
+        nodes = contents.aligned(group);
         aligned.set(group, nodes);
       }
       return nodes;
@@ -148,17 +148,19 @@ function classCount(classOf: Int32Array): number {
 }
 
 function renumber(classOf: Int32Array): Int32Array {
-  const numbers = new Map<number, number>();
+  const numbers = new Int32Array(classCount(classOf)).fill(-1);
+  let next = 0;
   return classOf.map((c) => {
     if (c < 0) return -1;
-    if (!numbers.has(c)) numbers.set(c, numbers.size);
-    return numbers.get(c) as number;
+    if (numbers[c] < 0) numbers[c] = next++;
+    return numbers[c];
   });
 }
 
 /** The flow between the things directly inside one group (or at the top of one graph). */
 interface Level {
-  readonly items: Map<number, number>;
+  readonly items: number[];
+  /** Edges, by the places of their ends in `items`. */
   readonly source: number[];
   readonly target: number[];
 }
@@ -168,12 +170,12 @@ function splitCyclic(traits: Traits, tree: GroupTree, classOf: Int32Array): void
   const levels = flowAround(traits, tree, classOf);
   let next = classCount(classOf);
   for (const level of levels.values()) {
-    const items = Array.from(level.items.keys());
+    const { items } = level;
     const before = components(bucketBy(Int32Array.from(level.source), items.length, Int32Array.from(level.target)));
     for (let round = 0; round < 2; round++) {
-      const cyclic = cyclicClasses(level, items, classOf, before);
+      const cyclic = cyclicClasses(level, classOf, before);
       if (cyclic.size === 0) break;
-      if (round === 0) next = splitIntoRuns(level, items, classOf, cyclic, next);
+      if (round === 0) next = splitIntoRuns(level, classOf, cyclic, next);
       else for (const item of items) if (cyclic.has(classOf[item])) classOf[item] = -1;
     }
   }
@@ -188,13 +190,15 @@ function flowAround(traits: Traits, tree: GroupTree, classOf: Int32Array): Map<n
   const { parent, depth, nodeGroup, groupCount } = tree;
   const levels = new Map<number, Level>();
   const addLevel = (item: number, container: number): void => {
-    if (classOf[item] >= 0 && !levels.has(container)) levels.set(container, { items: new Map(), source: [], target: [] });
+    if (classOf[item] >= 0 && !levels.has(container)) levels.set(container, { items: [], source: [], target: [] });
   };
   for (let graph = 0; graph + 1 < tree.firstGroup.length; graph++) {
     for (let g = tree.firstGroup[graph]; g < tree.firstGroup[graph + 1]; g++) addLevel(g, containerOf(parent[g], graph));
   }
   for (let n = 0; n < nodeCount; n++) addLevel(groupCount + n, containerOf(nodeGroup[n], graphOf[n]));
   if (levels.size === 0) return levels;
+  // Each item is in one container, so its place there is one number.
+  const placeOf = new Int32Array(groupCount + nodeCount).fill(-1);
   for (let n = 0; n < nodeCount; n++) {
     if (plumbing.kind[n] === Forwards.Value) continue;
     for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
@@ -215,16 +219,18 @@ function flowAround(traits: Traits, tree: GroupTree, classOf: Int32Array): Map<n
       }
       const level = levels.get(containerOf(a, graphOf[n]));
       if (!level || below === above) continue;
-      for (const item of [below, above]) if (!level.items.has(item)) level.items.set(item, level.items.size);
-      level.source.push(level.items.get(below) as number);
-      level.target.push(level.items.get(above) as number);
+      if (placeOf[below] < 0) placeOf[below] = level.items.push(below) - 1;
+      if (placeOf[above] < 0) placeOf[above] = level.items.push(above) - 1;
+      level.source.push(placeOf[below]);
+      level.target.push(placeOf[above]);
     }
   }
   return levels;
 }
 
 /** Classes that, drawn as one, would put items into a cycle that were in none before. */
-function cyclicClasses(level: Level, items: readonly number[], classOf: Int32Array, before: Int32Array): Set<number> {
+function cyclicClasses(level: Level, classOf: Int32Array, before: Int32Array): Set<number> {
+  const { items } = level;
   const representative = new Int32Array(items.length);
   const ofClass = new Map<number, number>();
   for (let i = 0; i < items.length; i++) {
@@ -261,7 +267,8 @@ function cyclicClasses(level: Level, items: readonly number[], classOf: Int32Arr
 }
 
 /** Splits classes into the runs whose members feed each other directly. Returns the next free class number. */
-function splitIntoRuns(level: Level, items: readonly number[], classOf: Int32Array, cyclic: Set<number>, next: number): number {
+function splitIntoRuns(level: Level, classOf: Int32Array, cyclic: Set<number>, next: number): number {
+  const { items } = level;
   const leader = Int32Array.from(items, (_, i) => i);
   const find = (i: number): number => {
     while (leader[i] !== i) {

@@ -16,8 +16,9 @@ import type { GroupTree } from "./tree";
 export interface Content {
   readonly a: number;
   readonly b: number;
-  /** The group's nodes in an order that groups of the same content share. */
+  /** The group's nodes as the source lists them, and the number of each. */
   readonly nodes: Int32Array;
+  readonly numbers: Int32Array;
 }
 
 export class Contents {
@@ -125,7 +126,13 @@ export class Contents {
       a += mix(h, 3);
       b += mix(h, 4);
     }
-    return { a: a | 0, b: b | 0, nodes: sortBy(nodes, combined) };
+    return { a: a | 0, b: b | 0, nodes, numbers: combined };
+  }
+
+  /** The group's nodes in an order that groups of the same content share. */
+  aligned(group: number): Int32Array {
+    const { nodes, numbers } = this.of(group);
+    return sortBy(nodes, numbers);
   }
 
   /** Where a node sits below `group`: the names on the way, without their numbers. */

@@ -2,7 +2,7 @@
 import { type Camera, clearOf, fit, PADDING, type Rect, roomIn, type Size } from "../../base/camera";
 
 /** Below this scale the text of boxes cannot be read: the beginning of a graph is shown at this size instead. */
-const READABLE = 0.75;
+export const READABLE = 0.75;
 
 /**
  * The initial camera: on the whole graph if it can be read, else on what was asked for by name, else on its beginning, clear of a hint in

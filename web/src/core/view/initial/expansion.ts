@@ -174,7 +174,7 @@ function openOneByOne(program: ProgramData, spec: ViewSpec): Opened {
   return { open, view };
 }
 
-function isCalm(view: Visible): boolean {
+export function isCalm(view: Visible): boolean {
   return view.edgeCount <= Math.max(ALWAYS_CALM, EDGES_PER_BOX * view.boxCount);
 }
 

@@ -7,7 +7,7 @@ const READABLE = 0.45;
 /** Fewer boxes than this show less than many small ones. */
 const FEWEST_BOXES = 8;
 
-interface Arranged {
+export interface Arranged {
   readonly visible: Visible;
   readonly layout: Size;
 }
@@ -30,7 +30,8 @@ export function fitToScreen<A extends Arranged>(
   return best;
 }
 
-function scaleIn(room: Size, layout: Size): number {
+/** How large a picture can be in this much room. */
+export function scaleIn(room: Size, layout: Size): number {
   return Math.min(room.width / Math.max(1, layout.width), room.height / Math.max(1, layout.height));
 }
 

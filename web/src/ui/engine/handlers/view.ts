@@ -37,6 +37,7 @@ function drawView(state: EngineState, request: ViewRequest, stayed: Turned | und
       rankdir: request.rankdir,
       reveal: request.reveal === undefined ? undefined : { node: request.reveal, level: request.revealLevel },
       room: request.room,
+      fill: request.fill,
       colours: (visible) => coloursOf(state, request, visible),
     },
     { now: () => performance.now(), progress, cache: state.layouts, before: state.drawn, stayed },

@@ -1,0 +1,73 @@
+/** A first picture on a screen with room to spare: collapsed groups are expanded, as long as it can be read and the eye can follow. */
+import type { Size } from "../../base/camera";
+import { POSITION_AND_MASK } from "../../program/names";
+import { BoxKind, type Visible } from "../../program/types";
+import { READABLE } from "./camera";
+import { PAGE } from "./depth";
+import { isCalm, wideGroups } from "./expansion";
+import { type Arranged, scaleIn } from "./fitToScreen";
+
+/** The room that a page of boxes has in a window of 1600 × 1000 pixels. */
+const USUAL = 1024 * 860;
+/** Views that are tried. In a program with more nodes than this, each of them takes too long. */
+const MOST_TRIED = 8;
+const MOST_NODES = 200_000;
+
+/** How many boxes a picture may have in this much room; 0: no more than it has. */
+export function boxesFor(room: Size, { boxOfNode }: Visible): number {
+  const pages = (room.width * room.height) / USUAL;
+  return pages > 1 && boxOfNode.length <= MOST_NODES ? Math.floor(PAGE * pages) : 0;
+}
+
+/**
+ * `first` with as many groups expanded as the room allows; `arrange` refuses (undefined) what has too many boxes. All layers are expanded
+ * together or, where that is too much, the first of them in each half of a training step.
+ */
+export function fillScreen<A extends Arranged>(
+  room: Size,
+  first: A,
+  arrange: (opened: readonly string[]) => A | undefined,
+): A & { readonly opened: readonly string[] } {
+  let best = { ...first, opened: [] as readonly string[] };
+  const refused = new Set<string>();
+  let tried = 0;
+  const expand = (keys: readonly string[]): boolean => {
+    const opened = [...best.opened, ...keys];
+    const fuller = tried++ < MOST_TRIED ? arrange(opened) : undefined;
+    const fits = fuller && scaleIn(room, fuller.layout) >= READABLE && isCalm(fuller.visible) && !hasWide(fuller.visible, keys);
+    if (fits) best = { ...fuller, opened };
+    return fits ?? false;
+  };
+  while (tried < MOST_TRIED) {
+    const { key, title } = best.visible;
+    const kin = largestKin(best.visible, refused);
+    if (kin.length === 0) break;
+    if (expand(kin.map((box) => key[box]))) continue;
+    for (const box of kin) refused.add(key[box]);
+    const alike = kin.filter((box) => title[box] === title[kin[0]]);
+    if (alike.length < kin.length) expand(alike.map((box) => key[box]));
+  }
+  return best;
+}
+
+/** The collapsed groups whose names differ only in a number, of those that hold the most. */
+function largestKin(view: Visible, refused: ReadonlySet<string>): number[] {
+  const kins = new Map<string, { readonly boxes: number[]; nodes: number }>();
+  for (let box = 0; box < view.boxCount; box++) {
+    const isGroup = view.kind[box] === BoxKind.Group || view.kind[box] === BoxKind.Stack;
+    if (!isGroup || !view.expandable[box] || refused.has(view.key[box]) || view.title[box] === POSITION_AND_MASK) continue;
+    const name = view.title[box].replace(/\d+/g, "#").replace(/[_.]#$/, "");
+    const kin = kins.get(name) ?? { boxes: [], nodes: 0 };
+    kin.boxes.push(box);
+    kin.nodes += view.nodesInside[box];
+    kins.set(name, kin);
+  }
+  let largest: { readonly boxes: number[]; readonly nodes: number } = { boxes: [], nodes: 0 };
+  for (const kin of kins.values()) if (kin.nodes > largest.nodes) largest = kin;
+  return largest.boxes;
+}
+
+function hasWide(view: Visible, keys: readonly string[]): boolean {
+  const opened = new Set(keys);
+  return wideGroups(view).some((box) => opened.has(view.key[box]));
+}
