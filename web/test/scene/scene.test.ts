@@ -116,6 +116,17 @@ describe("scene", () => {
         expect(Math.abs(a.x - b.x) >= (textWidth(a.text, 9.5) + textWidth(b.text, 9.5)) / 2 - 0.01 || Math.abs(a.y - b.y) >= 8).toBe(true);
   });
 
+  it("numbers an operand on the side that its line does not come from", () => {
+    const boxes = [{ id: "left" }, { id: "right" }, { id: "to" }];
+    const visible = visibleOf(boxes, [
+      ["left", "to"],
+      ["right", "to"],
+    ]);
+    const scene = sceneOf({ ...visible, edgeOperand: Int32Array.of(0, 1), targetPort: Float32Array.of(1 / 3, 2 / 3) });
+    const beside = scene.labels.filter(({ kind }) => kind === "operand").map(({ edge, x }) => Math.sign(x - scene.tip[2 * edge]));
+    expect(beside).toEqual([1, -1]);
+  });
+
   it("shows the colours of categories only where these colour the picture", () => {
     const visible = transformerLayer();
     const layout = layoutCompound(measure(visible), { direction: "TB" });

@@ -120,7 +120,7 @@ const DIGITS = 8;
 /** More numbers than this are clutter, unless they are asked for. */
 const MOST_OPERANDS = 120;
 
-/** The operand number of an edge, next to its head: on one side of the line or, if that is taken, on the other. */
+/** The operand number of an edge, next to its head: on the side that its line does not come from or, if that is taken, on the other. */
 function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefined, occupied: Occupied): SceneLabel[] {
   if (show === false) return [];
   const { curve, curveStart, tip, edge } = scene;
@@ -134,7 +134,10 @@ function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefi
     const alongY = tip[2 * e + 1] - curve[base + 1];
     const length = Math.hypot(alongX, alongY) || 1;
     const text = `${operand[edge[e]]}`;
-    for (const away of [AWAY, -AWAY]) {
+    const fromX = curve[base - 6] - curve[base];
+    const fromY = curve[base - 5] - curve[base + 1];
+    const side = Math.abs(alongY) * fromX > Math.abs(alongX) * fromY + BEND * length ? -1 : 1;
+    for (const away of [side * AWAY, -side * AWAY]) {
       const x = curve[base] - (alongX * BACK - Math.abs(alongY) * away) / length;
       const y = curve[base + 1] - (alongY * BACK + Math.abs(alongX) * away) / length;
       if (!takeAround(occupied, x, y, textWidth(text, TINY), DIGITS)) continue;
