@@ -133,6 +133,7 @@ LINES: dict[str, list[list[str]]] = {
     "view": [["a.json", "--graph", "nosuch"], ["two.json", "--module", "zz"], ["nosuch\x1b[2J"], ["a.json", "--host", "\x1b[2J"]],
     "demo": [["\x1b[2J"], ["--list"]],
     "formats": [[], ["--json"]],
+    "bisect": [["run.opscope", "run.opscope"], ["run.opscope", "run.opscope", "--module", "zz"]],
     "repl": [["a.json"], ["two.json"]],
 }
 """Command lines by command. A new command needs a row."""

@@ -9,6 +9,7 @@ from base64 import b64decode
 from pathlib import Path
 
 import pytest
+from browser.recordings import record_toy
 from conftest import Corpus, Run
 from hlo_texts import AFTER, BEFORE, parse, write_dump
 
@@ -29,6 +30,11 @@ def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
     assert "7 passes, 3 changed (3 changed nothing; --all lists them)" in done.stdout, "the first is the initial program"
     assert "2 files skipped" in done.stdout
     assert len(run("passes", dump, "--all").stdout.splitlines()) == len(lines) + 3
+
+
+def test_as_many_passes_changed_something_as_the_timeline_says(run: Run, tmp_path: Path) -> None:
+    """`browser/test_timeline.py` reads the same counts of the same recording off the page."""
+    assert "9 passes, 4 changed (4 changed nothing;" in run("passes", record_toy(tmp_path / "toy.opscope")).stdout
 
 
 def test_listed_and_hidden_passes_add_up(run: Run) -> None:

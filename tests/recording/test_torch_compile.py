@@ -294,6 +294,7 @@ def test_with_code_generation_the_scheduler_is_recorded_before_and_after_fusion(
     inside = [node.id for kernel in kernels for node in after.program[kernel.calls[0]] if node.role == "op"]
     alone = [node.id for node in after.program.main if node.role == "op" and not node.calls]
     assert len(inside) >= 2 and sorted([*inside, *alone]) == sorted(buffers), "every buffer is in one kernel or on its own"
+    assert all(node.outputs[0].bytes for node in before.program.main if node.role == "op"), "sizes are numbers"
     lowered = {name for origin in before.origins for _, name in origin.old}
     assert {"exp", "div"} <= lowered
     assert [f.new for f in diff_of(recording, after.index).fusions] == [("main", kernel.id) for kernel in kernels]

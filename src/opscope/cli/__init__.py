@@ -31,6 +31,7 @@ COMMANDS = {
     "cost": ("opscope.cli.cost", "List what takes the time, or the FLOPs and bytes, the heaviest first."),
     "memory": ("opscope.cli.memory", "Show what is in memory at the peak, and why it is still alive."),
     "diff": ("opscope.cli.diff", "Compare two programs, or two passes of a recording."),
+    "bisect": ("opscope.cli.bisect", "Find the first pass after which two recordings of one program differ."),
     "formats": ("opscope.cli.formats", "List the supported formats and what to install for the rest."),
 }
 

@@ -12,6 +12,7 @@ from opscope.cli.pass_search import found_json, found_lines, found_rows, passes_
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
 from opscope.cli.table import BARS, table
+from opscope.cli.why import fusion_reasons
 from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
@@ -37,6 +38,7 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
     help="Only passes that touched WHAT: a node with all that it was or became, or a search (op:dot, scope:layer_1).",
 )  # fmt: skip
 @click.option("--find", metavar="SEARCH", help="After which passes SEARCH (op:all-reduce, any text) is found, and from which on.")
+@click.option("--why", metavar="NODE", help="Why NODE was fused, or was not, as XLA noted it while compiling for a GPU.")
 @click.option("--sort", type=click.Choice(["order", "time"]), default="order", help="By time: every pass that has one, the slowest first.")
 @click.option("--cost", is_flag=True, help="Also the FLOPs and bytes of the program after each pass.")
 @click.option("--device", metavar="NAME", help="With --cost: also the time that the program needs at best on this device.")
@@ -49,6 +51,7 @@ def command(
     everything: bool,
     touching: str | None,
     find: str | None,
+    why: str | None,
     sort: str,
     cost: bool,
     device: str | None,
@@ -65,6 +68,7 @@ def command(
     opscope passes run.opscope --module jit_step --all
     opscope passes dump_dir --find op:all-reduce
     opscope passes dump_dir --touching scope:layer_1
+    opscope passes dump_dir --why multiply.12
     opscope passes outs --sort time
     opscope passes dump_dir --cost --device h200
     opscope passes dump_dir --memory
@@ -83,6 +87,9 @@ def command(
         module = recording.module_named(module)
     if find is not None:
         _find(recording, module, find, as_json)
+        return
+    if why is not None:
+        _why(recording, source, why, as_json)
         return
     with progress("comparing passes") as report:
         rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
@@ -142,6 +149,15 @@ def _find(recording: Recording, module: str | None, query: str, as_json: bool) -
         say_json(found_json(rows), indent=1)
     else:
         say(*found_lines(rows, recording))
+
+
+def _why(recording: Recording, source: str, node: str, as_json: bool) -> None:
+    with progress("following the node"):
+        notes = fusion_reasons(recording, source, node)
+    if as_json:
+        say_json([note.to_json() for note in notes], indent=1)
+    else:
+        say(*map(str, notes))
 
 
 def _of_module(rows: list[Row], name: str) -> list[Row]:

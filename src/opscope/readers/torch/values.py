@@ -7,6 +7,7 @@ from typing import Any
 
 from opscope.ellipsis import ellipsize
 from opscope.program import TensorType
+from opscope.program import dimension as written_dimension
 
 LONGEST_TEXT = 4000
 DEEPEST = 24
@@ -18,7 +19,7 @@ def dimension(size: Any) -> int | str:
     if isinstance(size, int):
         return int(size)
     fixed = getattr(getattr(size, "node", None), "maybe_as_int", lambda: None)()
-    return int(fixed) if fixed is not None else str(size)
+    return int(fixed) if fixed is not None else written_dimension(str(size))
 
 
 def contiguous(shape: tuple[int | str, ...], strides: tuple[int | str, ...]) -> bool:

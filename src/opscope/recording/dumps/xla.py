@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +54,8 @@ class Step(NamedTuple):
     number: int
     pipeline: str
     name: str
+    next: str = ""
+    """The pass that XLA runs next."""
 
 
 def find_steps(directory: Path) -> tuple[list[Step], list[str]]:
@@ -75,7 +78,7 @@ def _step(path: Path) -> Step | None:
     name = _TEXT.sub("", path.name)
     match = _STEP.fullmatch(name)
     if match:
-        return Step(path, match["module"], int(match["step"]), match["pipeline"], match["after"])
+        return Step(path, match["module"], int(match["step"]), match["pipeline"], match["after"], match["before"] or "")
     match = _BEFORE.fullmatch(name)
     if match:
         return Step(path, match["module"], _FIRST, "", "before optimizations")
@@ -208,7 +211,19 @@ def _placed(steps: list[Step]) -> list[tuple[Step, tuple[str, ...]]]:
     by_module: dict[str, list[Step]] = defaultdict(list)
     for step in steps:
         by_module[step.module].append(step)
+    for module, numbered in by_module.items():
+        by_module[module] = _attributed(numbered)
     return [(step, where) for module in by_module.values() for step, where in zip(module, pipelines(module), strict=True)]
+
+
+def _attributed(steps: list[Step]) -> list[Step]:
+    """The steps of a module. When a pass starts a pipeline of its own, what differs by then is the work of the pass, and named after it."""
+    done = {(step.pipeline, step.name) for step in steps}
+    attributed = steps[:1]
+    for last, step in pairwise(steps):
+        by_pass = step.name == "pipeline-start" and last.next not in ("", step.pipeline) and (last.pipeline, last.next) in done
+        attributed.append(step._replace(name=f"{last.next}, up to {step.pipeline}") if by_pass else step)
+    return attributed
 
 
 def _digest(path: Path) -> bytes:

@@ -1,0 +1,116 @@
+"""The first pass after which two recordings of one program differ; and why XLA fused a node, or did not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hlo_texts import BEFORE, STEPS, parse, write_dump
+
+import opscope
+from opscope.cli import main
+from opscope.recording.dumps.xla import Step, _attributed
+
+NOTES = """fusion_steps {
+  update_priority {
+    producer_name: "tanh.4"
+    consumer_names: "negate.5"
+    us_fused: 9.5
+    us_unfused: 9.75
+  }
+}
+fusion_steps {
+  update_priority {
+    producer_name: "tanh.4"
+    consumer_names: "negate.5"
+    us_fused: 1.5
+    us_unfused: 2.033
+  }
+}
+fusion_steps {
+  fusion {
+    fusion_name: "fusion.12"
+    producer_name: "tanh.4"
+    consumer_name: "negate.5"
+  }
+}
+fusion_steps {
+  producer_ineligible {
+    producer_name: "dot.3"
+    reason: "the producer is not fusible"
+  }
+}
+gpu_device_info {
+  threads_per_block_limit: 1024
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_dump(tmp_path_factory.mktemp("a") / "dump")
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compiled with another flag: one more pass runs, and the fusion is not made."""
+    directory = write_dump(tmp_path_factory.mktemp("b") / "dump", "module_0009.jit_step")
+    for name, _ in STEPS[-2:]:
+        (directory / f"module_0009.jit_step.{name}.txt").write_text(BEFORE.replace("tanh.4", "other.4"))
+    (directory / "module_0009.jit_step.0003.outer.after_extra.before_fusion.txt").write_text(BEFORE)
+    return directory
+
+
+def test_bisect_names_the_first_pass_after_which_two_recordings_differ(dump: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bisect", str(dump), str(other)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "7 passes in both; the same up to pass 4 of A, 5 of B (outer / inner)"
+    assert lines[1] == "first difference after pass 5 of A, 6 of B (outer / fusion)"
+    assert any("fusion.12" in line for line in lines)
+    assert main(["bisect", str(dump), str(other), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["shared"], data["same"]["a"]["index"], data["differs"]["b"]["index"]) == (7, 4, 6)
+    assert data["only_b"] == [] and data["diff"]["removed"]
+    assert main(["bisect", str(dump), str(dump)]) == 0
+    assert capsys.readouterr().out == "7 passes in both; no difference in structure after any of them\n"
+
+
+def test_recordings_without_a_common_pass_are_refused(dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.snapshot(parse(BEFORE), "start")
+    assert main(["bisect", str(dump), str(tmp_path / "run.opscope")]) == 2
+    assert "no pass in common" in capsys.readouterr().err
+
+
+def test_xla_says_why_a_node_was_fused_or_was_not(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["passes", str(dump), "--why", "dot.3"]) == 2
+    assert "xla_dump_hlo_pass_re" in capsys.readouterr().err
+    (dump / "module_0007.jit_step.priority_fusion_dump.txt").write_text(NOTES)
+    assert main(["passes", str(dump), "--why", "dot.3"]) == 0
+    assert capsys.readouterr().out == "dot.3 was not fused: the producer is not fusible\n"
+    for name in ("negate.5", "negate.1", "fusion.12"):
+        assert main(["passes", str(dump), "--why", name]) == 0
+        assert capsys.readouterr().out.splitlines() == [
+            "tanh.4 with negate.5: 1.5 µs fused, 2.033 µs unfused, by XLA's estimate",
+            "tanh.4 was fused into negate.5, as fusion.12",
+        ], "the last estimate; the body's node is the one that was fused"
+    assert main(["passes", str(dump), "--why", "add.9", "--json"]) == 2
+    assert "noted nothing" in capsys.readouterr().err
+    assert main(["passes", str(dump), "--why", "dot.3", "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)
+    assert (note["kind"], note["producer"], note["module"]) == ("not fused", "dot.3", "module_0007.jit_step")
+
+
+def test_what_a_pass_did_before_its_own_pipeline_started_is_its_work() -> None:
+    """As XLA's SPMD partitioner does, which runs `spmd-cleanup` at its end."""
+    rows = [
+        ("spmd-partitioner", "shardy-xla", "spmd-partitioning"),
+        ("spmd-cleanup", "pipeline-start", "dce"),
+        ("spmd-cleanup", "dce", "pipeline-end"),
+        ("spmd-partitioner", "spmd-partitioning", "simplification"),
+        ("simplification", "pipeline-start", "algsimp"),
+    ]
+    steps = [Step(Path(str(i)), "module_1.f", i, pipeline, name, following) for i, (pipeline, name, following) in enumerate(rows)]
+    names = [step.name for step in _attributed(steps)]
+    assert names == ["shardy-xla", "spmd-partitioning, up to spmd-cleanup", "dce", "spmd-partitioning", "pipeline-start"]
