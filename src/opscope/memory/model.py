@@ -107,6 +107,8 @@ class Memory:
                 changes[buffer.born].append((buffer, 1))
                 changes[buffer.last + 1].append((buffer, -1))
         sizes: dict[Slot, Counter[int]] = defaultdict(Counter)
+        most: dict[Slot, int] = {}
+        """The largest of the sizes that are alive in a slot."""
         points: list[tuple[int, int]] = []
         total = 0
         for position in sorted(changes):
@@ -116,11 +118,15 @@ class Memory:
                     total += change * size
                     continue
                 alive = sizes[buffer.slot]
-                total -= max(alive, default=0)
+                before = most.get(buffer.slot, 0)
                 alive[size] += change
-                if not alive[size]:
+                if alive[size] and size > before:
+                    most[buffer.slot] = size
+                elif not alive[size]:
                     del alive[size]
-                total += max(alive, default=0)
+                    if size == before:
+                        most[buffer.slot] = max(alive, default=0)
+                total += most.get(buffer.slot, 0) - before
             if not points or points[-1][1] != total:
                 points.append((position, total))
         return tuple(points)

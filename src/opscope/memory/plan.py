@@ -101,27 +101,31 @@ def _in_outputs(allocations: Mapping[int, Allocation], possible: Mapping[Takeove
             continue
         while large_enough < len(reusable) and reusable[large_enough][1] >= temporary.bytes:
             large_enough += 1
-        for output, _, in_use in reversed(reusable[max(0, large_enough - _MOST_TRIED) : large_enough]):
-            if all(_is_free(in_use, (*span, buffer), possible) for span in temporary.in_use):
+        spans = [(*span, buffer) for span in temporary.in_use]
+        for number in range(large_enough - 1, max(0, large_enough - _MOST_TRIED) - 1, -1):
+            output, _, in_use = reusable[number]
+            if all(_is_free(in_use, span, possible) for span in spans):
                 slots[buffer] = output
-                for span in temporary.in_use:
-                    insort(in_use, (*span, buffer))
+                for span in spans:
+                    insort(in_use, span)
                 break
     return slots
 
 
 def _is_free(in_use: list[tuple[int, int, int]], span: tuple[int, int, int], possible: Mapping[Takeover, bool]) -> bool:
     """Whether a span does not meet those in use, or only where one buffer takes over from the other."""
-    first, last, buffer = span
+    first, last, _ = span
     place = bisect_left(in_use, span)
-    for start, end, other in in_use[max(0, place - 1) : place + 1]:
-        if end < first or last < start:
-            continue
-        if not (end == first and Takeover(other, buffer, first) in possible) and not (
-            last == start and Takeover(buffer, other, start) in possible
-        ):
-            return False
-    return True
+    if place < len(in_use) and in_use[place][0] <= last and not _takes_over(in_use[place], span, possible):
+        return False
+    return place == 0 or in_use[place - 1][1] < first or _takes_over(in_use[place - 1], span, possible)
+
+
+def _takes_over(one: tuple[int, int, int], span: tuple[int, int, int], possible: Mapping[Takeover, bool]) -> bool:
+    """Whether two spans that meet share only the step at which one buffer takes over from the other."""
+    start, end, other = one
+    first, last, buffer = span
+    return (end == first and Takeover(other, buffer, first) in possible) or (last == start and Takeover(buffer, other, start) in possible)
 
 
 def _over_operands(temporaries: Mapping[int, Allocation], possible: Mapping[Takeover, bool]) -> dict[int, int]:

@@ -15,6 +15,7 @@ from opscope.ops.facts import LOOPS
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, UPDATE, Graph, Node, NodeKey, Program, TensorType
 
 _BYTES = frozenset(["s8", "u8"])
+_TRUTH = frozenset(["pred", "bool", "i1"])
 _MOST_NAMED = 2
 """A backward node can have more forward nodes; two of them say enough."""
 
@@ -60,7 +61,7 @@ class Reasons:
         if place is None:
             return buffer._replace(why=buffer.why or _used_last(last_use))
         graph, node = place
-        kind, why = self._kind_and_why(buffer, graph, node, last_use)
+        kind, why = self._kind_and_why(buffer, graph, node, self._reader(graph, last_use))
         frames = node.source
         return buffer._replace(
             graph=graph.name,
@@ -70,6 +71,15 @@ class Reasons:
             scope=node.scope,
             source=str(frames[0]) if frames else "",
         )
+
+    def _reader(self, graph: Graph, last_use: str) -> str:
+        """What reads a value last. At the step where a called graph starts, that is the node that runs it: the value is passed to the
+        graph, or an earlier graph of the same node (a branch, a loop's condition) returned it."""
+        place = self._places.get(last_use)
+        if place is None or not place[1].is_argument or place[0].name == graph.name:
+            return last_use
+        callers = self.program.callers.get(place[0].name, ())
+        return callers[0][1] if callers else last_use
 
     def _kind_and_why(self, buffer: Buffer, graph: Graph, node: Node, last_use: str) -> tuple[Kind, str]:
         if buffer.why or buffer.kind not in ("temporary", "output"):
@@ -81,6 +91,9 @@ class Reasons:
             return "temporary", "pointers to the elements of a tuple"
         if plain_name(node.op) == "custom_call" and type_.dtype in _BYTES and buffer.output.strip("{}0"):
             return "workspace", f"workspace of {node.id}"
+        loop = self._loops.get(graph.name, "")
+        if loop and type_.dtype in _TRUTH and not type_.shape and any(name == node.id for name, _ in graph.outputs):
+            return "temporary", f"says whether {loop} goes on"
         kind, why = self._of_halves(graph, node, last_use)
         loop = self._carrying_loop(graph, node, last_use) if kind == "temporary" else ""
         return (kind, f"carried by {loop}") if loop else (kind, why)
@@ -95,8 +108,6 @@ class Reasons:
         user_graph, user_node = user
         if facts_of(user_node.op).control in LOOPS:
             return user_node.id
-        if user_node.is_argument:
-            return self._loops.get(user_graph.name, "")
         is_root = any(name == user_node.id for name, _ in user_graph.outputs)
         return self._loops.get(user_graph.name, "") if is_root and user_graph.name == graph.name else ""
 

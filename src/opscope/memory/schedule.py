@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
+from opscope.gc_pause import without_collecting
 from opscope.memory.aliases import Aliases, Value, parameter_number
 from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.order import Order, running_order
@@ -26,6 +27,11 @@ def computed_memory(program: Program, *, explain: bool = True) -> Memory:
     Only for a module that XLA has scheduled is that order the one that runs, and the plan XLA's. Other programs get buffers where
     they make them, and give them back after the last use.
     """
+    with without_collecting():
+        return _computed(program, explain)
+
+
+def _computed(program: Program, explain: bool) -> Memory:
     order = running_order(program)
     aliases = Aliases(program, order.graphs)
     lifetimes = _lifetimes(program, order, aliases)
