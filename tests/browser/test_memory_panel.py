@@ -122,6 +122,9 @@ def test_a_server_computes_memory_and_answers_what_if(
     viewer = open_address(server(gpu_dump))
     viewer.key("u")
     agrees(to_the_last_pass(viewer), memory)
+    raised = viewer.page.get_by_role("button", name="Raised most by pass 83")
+    until(raised.count)
+    assert "peak memory" in viewer.page.get_by_role("complementary", name="Details").inner_text()
     status = viewer.page.get_by_role("status", name="What if")
     assert status.count() == 0
     (program,) = load_all(str(gpu_dump))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
+from opscope.memory.pass_peaks import PassPeak, pass_peaks
 from opscope.program import Program
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
 from opscope.recording.rows import Row
@@ -43,6 +44,7 @@ class ServedRecording(Served):
             raise OpscopeError(f"{recording.name}: {NOTHING_RECORDED}")
         self.recording = recording
         self._rows: list[Row | None] = [None] * len(recording)
+        self._peaks: Mapping[int, PassPeak] = {}
         self._diffs: dict[int, bytes] = {}
         self._comparing: threading.Thread | None = None
         self._reading = threading.Lock()
@@ -77,9 +79,11 @@ class ServedRecording(Served):
 
     def answer(self, what: str, pass_: int, query: Mapping[str, str]) -> tuple[bytes, str]:
         """The body and media type of a request under /recording/NUMBER/."""
-        if what == "passes":
+        if what in ("passes", "peaks"):
             self._compare()
-            return json.dumps({"name": self.name, "passes": pass_rows(self.recording, self._rows)}).encode(), JSON
+            if what == "peaks" and not self._peaks:
+                self._peaks = self._found_peaks(self.recording)
+            return json.dumps({"name": self.name, "passes": pass_rows(self.recording, self._rows, self._peaks)}).encode(), JSON
         if not 0 <= pass_ < len(self.recording):
             raise OpscopeError(f"no pass {pass_}; the recording has {len(self.recording)}")
         snapshot = self.recording.snapshots[pass_]
@@ -96,6 +100,13 @@ class ServedRecording(Served):
             answer = packed_memory(program, self.recording, 4) if question is None else what_if(program, question, self.recording)
             return answer, BYTES
         raise KeyError(what)
+
+    def _found_peaks(self, recording: Recording) -> Mapping[int, PassPeak]:
+        """The peak after each pass, which takes as long as comparing them. Of a file, another opening is read: threads share this one."""
+        if recording.file is not None:
+            return pass_peaks(copy := open_store(recording.file), copy)
+        with self._reading:
+            return pass_peaks(recording, recording)
 
     def _compare(self) -> None:
         if self._comparing is None:

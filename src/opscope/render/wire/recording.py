@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.analysis.enrich import enrich
+from opscope.memory.pass_peaks import PassPeak
 from opscope.plugin import Progress
 from opscope.recording.model import Recording
 from opscope.recording.rows import Row
@@ -27,8 +28,8 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     return writer.finish(recording.name, pass_rows(recording, rows), diffs)
 
 
-def pass_rows(recording: Recording, rows: Iterable[Row | None]) -> list[dict[str, Any]]:
-    """The rows of a timeline. A pass that has not been compared yet has no counts."""
+def pass_rows(recording: Recording, rows: Iterable[Row | None], peaks: Mapping[int, PassPeak] | None = None) -> list[dict[str, Any]]:
+    """The rows of a timeline. A pass that has not been compared yet has no counts, and the peak is there if it has been computed."""
     shown_rows = []
     for snapshot, row in zip(recording, rows, strict=True):
         before = recording.before(snapshot)
@@ -44,6 +45,7 @@ def pass_rows(recording: Recording, rows: Iterable[Row | None]) -> list[dict[str
                 "before": -1 if before is None else before.index,
                 **({"compares": True} if recording.compares else {}),
                 **counts,
+                **({"peak": peaks[snapshot.index].peak_bytes} if peaks and snapshot.index in peaks else {}),
             }
         )
     return shown_rows

@@ -26,6 +26,7 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
   useSignal(lane.onChange);
   useEffect(() => void lane.load(), [session.program, session.shown !== undefined]);
   useEffect(() => void lane.refreshSpans(), [session.about.node]);
+  useEffect(() => void session.timeline.findPeaks(), [session.timeline.exists]);
   const { summary, hovered, live } = lane;
   const facts = hovered ?? live;
   return (
@@ -41,6 +42,7 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
             </span>
           )}
           <ToLastPass lane={lane} session={session} />
+          <ToHighestRise session={session} />
           <span class="grow" />
           <label class="choice">
             <span aria-hidden="true">Group:</span>
@@ -130,6 +132,23 @@ function Kinds({
       )}
       {unknown > 0 && <span>{unknown.toLocaleString("en-US")} buffers of unknown size are in no sum</span>}
     </>
+  );
+}
+
+/** Which pass raised the peak most. */
+function ToHighestRise({ session: { timeline } }: { readonly session: Session }): JSX.Element | null {
+  const { highestRise: pass, rows } = timeline;
+  if (pass === undefined) return null;
+  const { name, before, peak } = rows[pass];
+  return (
+    <button
+      type="button"
+      class="tool"
+      data-hint={`${clipped(name, 80)} raised the peak from ${bytesText(rows[before].peak ?? 0)} to ${bytesText(peak ?? 0)}, in the order in which programs are written`}
+      onClick={() => timeline.choose(pass)}
+    >
+      Raised most by pass {pass}
+    </button>
   );
 }
 

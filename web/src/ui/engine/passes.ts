@@ -25,7 +25,7 @@ interface PassSource {
   /** Undefined if the pass changed nothing: every node is itself. */
   diff(pass: number): Promise<PassDiff | undefined>;
   /** Rows, as far as they are compared. */
-  refresh?(): Promise<readonly PassRow[]>;
+  refresh?(peaks: boolean): Promise<readonly PassRow[]>;
 }
 
 /** The program of a recording that is shown. */
@@ -58,9 +58,9 @@ export class Passes {
     this.rows = source.passes;
   }
 
-  /** A server that is still comparing passes has more rows every time. */
-  async refresh(): Promise<readonly PassRow[]> {
-    if (this.source.refresh) this.rows = await this.source.refresh();
+  /** A server that is still comparing passes has more rows every time. It computes `peaks` only for those who ask. */
+  async refresh(peaks: boolean): Promise<readonly PassRow[]> {
+    if (this.source.refresh) this.rows = await this.source.refresh(peaks);
     return this.rows;
   }
 
@@ -213,9 +213,10 @@ async function remoteRecording(address: string): Promise<PassSource> {
     return response;
   };
   const bytes = async (path: string): Promise<Uint8Array> => new Uint8Array(await (await get(path)).arrayBuffer());
-  const refresh = async (): Promise<readonly PassRow[]> => ((await (await get("passes")).json()) as { passes: PassRow[] }).passes;
+  const refresh = async (peaks: boolean): Promise<readonly PassRow[]> =>
+    ((await (await get(peaks ? "peaks" : "passes")).json()) as { passes: PassRow[] }).passes;
   return {
-    passes: await refresh(),
+    passes: await refresh(false),
     refresh,
     program: async (pass) => {
       const remote = new RemoteDetails(`${address}/details/${pass}`);

@@ -425,7 +425,7 @@ export interface Methods extends MemoryMethods, CostMethods, TextMethods {
   svg(params: Paper & { readonly as: "seen" | "file" }): string;
   markdown(params: { readonly nodes: readonly number[] }): string;
   /** The rows of a recording, as far as they are compared. */
-  passes(params: Record<string, never>): readonly PassRow[];
+  passes(params: { readonly peaks: boolean }): readonly PassRow[];
   /** Passes that changed nodes that a query matches: that they added or changed, or removed; and the first after which it matches any. */
   passesTouching(params: { readonly query: string }): {
     readonly passes: readonly number[];

@@ -1,6 +1,7 @@
 /** Passes in words, for the details panel: what a pass did, what it changed in the selected node, and the history of the node. */
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
+import { bytesText } from "../../core/text/quantities";
 import type { Change, Evidence } from "../../core/program/recording/types";
 import type { HistoryRow, PassFacts } from "../engine/passProtocol";
 import type { NodeFacts, NodeName } from "../engine/protocol";
@@ -49,6 +50,15 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
             <span>{entryAfter > 0 && entryAfter < row.nodes ? "nodes with called graphs" : "nodes"}</span>
             <span class="n">{change(before?.nodes, row.nodes)}</span>
           </li>
+          {row.peak !== undefined && (
+            <li title="Most bytes in use at one point, in the order in which the program is written">
+              <span>peak memory</span>
+              <span class="n">
+                {before?.peak !== undefined && before.peak !== row.peak ? `${bytesText(before.peak)} → ` : ""}
+                {bytesText(row.peak)}
+              </span>
+            </li>
+          )}
           {row.seconds !== null && (
             <li>
               <span>time</span>

@@ -216,9 +216,27 @@ export class Timeline {
     this.session.changed();
   }
 
+  /** The pass of the shown module that raised the peak most; undefined: none did, or the peaks are not known. */
+  get highestRise(): number | undefined {
+    const rise = ({ before, peak }: PassRow) => (peak ?? 0) - (this.rows[before]?.peak ?? peak ?? 0);
+    let highest: number | undefined;
+    for (const [pass, row] of this.rows.entries())
+      if (row.module === this.row?.module && rise(row) > (highest === undefined ? 0 : rise(this.rows[highest]))) highest = pass;
+    return highest;
+  }
+
+  /** Asks for the peak after each pass, which takes a server as long as comparing them. */
+  async findPeaks(): Promise<void> {
+    if (!this.exists || this.compares || this.rows.every((row) => row.peak !== undefined)) return;
+    const { rows } = this;
+    const answer = await this.quietly(this.session.ask("passes", { peaks: true }));
+    if (answer?.length === rows.length) this.rows = answer;
+    this.session.changed();
+  }
+
   private askAgain(): void {
     this.asking = window.setTimeout(async () => {
-      const rows = await this.quietly(this.session.ask("passes", {}));
+      const rows = await this.quietly(this.session.ask("passes", { peaks: false }));
       if (rows?.length === this.rows.length) this.rows = rows;
       this.session.changed();
       if (!this.counted && rows) this.askAgain();

@@ -23,6 +23,8 @@ export interface PassRow {
   readonly copied?: number;
   /** What differs if no node does: "3 renamed", "reordered", "annotations"; otherwise empty. */
   readonly aside?: string;
+  /** The most bytes in use in the program after it; absent until somebody looks at the memory. */
+  readonly peak?: number;
 }
 
 /** As `opscope.recording.match` names and ranks it. */

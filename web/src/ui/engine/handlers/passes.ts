@@ -4,7 +4,7 @@ import { nodesIn } from "../facts";
 import { historyOf, namesIn, passFacts as factsOf, touching, touchingNodes } from "../passAnswers";
 import type { Handler } from "./handler";
 
-export const passes: Handler<"passes"> = async (state) => (await state.passes?.refresh()) ?? [];
+export const passes: Handler<"passes"> = async (state, { peaks }) => (await state.passes?.refresh(peaks)) ?? [];
 
 export const passFacts: Handler<"passFacts"> = (state, { pass }) => state.passes && factsOf(state.passes, pass);
 
