@@ -127,6 +127,13 @@ def test_derivative_figures_can_be_edited_and_show_each_step(figures: ModuleType
         assert {(source, node.id) for node in sheet.main for source, _ in node.inputs} <= set(sheet_page.edges)
 
 
+@pytest.mark.step("0.17")
+def test_no_line_runs_through_its_label() -> None:
+    cells = list(ElementTree.parse(FIGURES / "chain_rule.drawio").iter("mxCell"))
+    labelled = [cell.attrib["style"] for cell in cells if cell.get("edge") == "1" and cell.get("value")]
+    assert labelled and all("labelBackgroundColor=#" in style for style in labelled)
+
+
 @pytest.mark.step("0.14")
 def test_the_gradient_that_arrives_is_not_one_of_the_operations() -> None:
     counts = re.findall(r">(\d+) ops?<", (FIGURES / "basic_ops.svg").read_text("utf-8"))

@@ -88,6 +88,7 @@ function edgeCells(scene: Scene, theme: Theme, labels: readonly SceneLabel[], e:
   const end = portOf(scene, edgeTarget[e], head ? scene.tip[2 * e] : curve[2 * to], head ? scene.tip[2 * e + 1] : curve[2 * to + 1]);
   const kind = scene.edgeKind[e];
   const plain = kind === EdgeKind.Control ? theme.faintEdge : kind === EdgeKind.Link ? theme.linkEdge : theme.edge;
+  const count = labels.find((label) => label.kind === "count")?.text ?? "";
   const style = styleText({
     edgeStyle: "none",
     rounded: 1,
@@ -95,6 +96,7 @@ function edgeCells(scene: Scene, theme: Theme, labels: readonly SceneLabel[], e:
     strokeWidth: n(scene.edgeWidth[e]),
     fontColor: theme.secondary,
     fontSize: 9,
+    ...(count ? { labelBackgroundColor: theme.background } : {}),
     endArrow: head ? "block" : "none",
     endSize: 4,
     ...(kind === EdgeKind.Data || kind === EdgeKind.Overlay ? {} : { dashed: 1 }),
@@ -104,7 +106,6 @@ function edgeCells(scene: Scene, theme: Theme, labels: readonly SceneLabel[], e:
   const points: string[] = [];
   for (let p = from + 3; p < to; p += 3) points.push(`<mxPoint x="${n(curve[2 * p])}" y="${n(curve[2 * p + 1])}"/>`);
   const way = points.length ? `<Array as="points">${points.join("")}</Array>` : "";
-  const count = labels.find((label) => label.kind === "count")?.text ?? "";
   const cell =
     `<mxCell id="e${e}" value="${attribute(count)}" style="${style}" edge="1" parent="${LAYER}" source="b${edgeSource[e]}" target="b${edgeTarget[e]}">` +
     `<mxGeometry relative="1" as="geometry">${way}</mxGeometry></mxCell>`;
