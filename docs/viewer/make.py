@@ -2,6 +2,10 @@
 
 Needs Chromium, `.bench/transformer2_lowered.hlo` and `.bench/transformer24.hlo`, which benchmarks/make_hlo.py makes, and for the
 timeline the sample data next to the repository.
+
+`python docs/viewer/make.py --review DIRECTORY [NAME=SOURCE…]` takes views to look at after a change, which are not kept: in a small
+window, a usual one and on a large screen, light and dark, and comparisons also as a person with deuteranopia sees them. A SOURCE is
+opened as it comes, in addition to the views of REVIEWED.
 """
 
 from __future__ import annotations
@@ -10,13 +14,14 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 import opscope
+from opscope.loading import load_comparison
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -31,8 +36,15 @@ def idle(page: Page) -> None:
 
 
 def press(page: Page, *names: str) -> None:
+    """Presses controls; in a small window some are in the menu View."""
     for name in names:
-        page.get_by_role("button", name=name, exact=True).click()
+        button = page.get_by_role("button", name=name, exact=True)
+        if button.count():
+            button.click()
+        else:
+            page.get_by_role("button", name="View", exact=True).click()
+            page.get_by_role("menu").get_by_text(name, exact=True).click()
+            page.keyboard.press("Escape")
         idle(page)
 
 
@@ -104,6 +116,62 @@ PICTURES = {
 }
 
 
+SIZES = ((900, 700), (1600, 1000), (3840, 2160))
+
+
+def as_it_comes(page: Page) -> None:
+    """What somebody sees who has just opened the file."""
+
+
+def overlay(page: Page) -> None:
+    """What one pass added and removed, in one picture."""
+    timeline(page)
+    press(page, "Overlay")
+
+
+class Reviewed(NamedTuple):
+    source: str | Path
+    act: Callable[[Page], None] = as_it_comes
+    compared_with: str | Path = ""
+    has_changes: bool = False
+    """Whether colours say what was added and removed."""
+
+
+REVIEWED = {
+    "train_step": Reviewed("src/opscope/examples/train_step.hlo"),
+    "train_step_expanded": Reviewed("src/opscope/examples/train_step.hlo", everything),
+    "gradients": Reviewed("src/opscope/examples/detach.json"),
+    "compared": Reviewed("tests/samples/hlo/step_lowered.hlo", compared_with="tests/samples/hlo/step_compiled.hlo", has_changes=True),
+    "priority_fusion": Reviewed(SAMPLES / "xla_gpu_scan_passes.tar.gz", overlay, has_changes=True),
+}
+
+
+def review(browser: Browser, directory: Path, target: Path, sources: list[str]) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    named = {name: Reviewed(Path(source).resolve()) for name, _, source in (each.partition("=") for each in sources)}
+    for name, view in {**REVIEWED, **named}.items():
+        other = view.compared_with
+        program = load_comparison(str(ROOT / view.source), str(ROOT / other)) if other else load(ROOT / view.source, directory)
+        page_file = directory / f"{name}.html"
+        opscope.save(program, page_file)
+        for suffix, picture in shots(browser, page_file, view):
+            (target / f"{name}-{suffix}.png").write_bytes(picture)
+
+
+def shots(browser: Browser, page_file: Path, view: Reviewed) -> Iterator[tuple[str, bytes]]:
+    for width, height in SIZES:
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            page.goto(page_file.as_uri())
+            idle(page)
+            view.act(page)
+            yield f"{width}-{scheme}", page.screenshot()
+            if view.has_changes:
+                page.context.new_cdp_session(page).send("Emulation.setEmulatedVisionDeficiency", {"type": "deuteranopia"})
+                yield f"{width}-{scheme}-deuteranopia", page.screenshot()
+            page.close()
+
+
 def load(source: Path, directory: Path) -> opscope.Program | opscope.Recording:
     """A program, or the recording of a packed directory of dumps."""
     if not source.name.endswith(".tar.gz"):
@@ -116,6 +184,9 @@ def load(source: Path, directory: Path) -> opscope.Program | opscope.Recording:
 def main(names: list[str]) -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as directory:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        if names[:1] == ["--review"]:
+            review(browser, Path(directory), Path(names[1]), names[2:])
+            return
         for name in names or PICTURES:
             picture = PICTURES[name]
             target = Path(directory, f"{name}.html")
