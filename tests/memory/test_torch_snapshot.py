@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from conftest import Run
 
-from opscope.errors import SourceError
+from opscope.errors import OpscopeError, SourceError
 from opscope.memory.model import Memory
 from opscope.memory.plain_pickle import read_plain_pickle
 from opscope.memory.sources import read_memory
+from opscope.serve.opening import open_source
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 TRUTH: dict[str, dict[str, Any]] = json.loads((SNAPSHOTS / "truth.json").read_text("utf-8"))
@@ -96,6 +97,13 @@ def test_a_damaged_or_other_pickle_is_one_line(run: Run, tmp_path: Path) -> None
         file.write_bytes(data)
         done = run("memory", file)
         assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, (name, done.stderr)
+
+
+def test_the_viewer_says_which_command_shows_a_snapshot(tmp_path: Path) -> None:
+    file = tmp_path / "memory.pickle"
+    file.write_bytes(gzip.decompress((SNAPSHOTS / "mlp_early.pickle.gz").read_bytes()))
+    with pytest.raises(OpscopeError, match=r"memory\.pickle: is a pickle, and not a graph; .* `opscope memory` shows it"):
+        open_source(str(file))
 
 
 @pytest.mark.parametrize("code", [b"r\xff\xff\xff\x7f", b"\x8e" + b"\xff" * 8, b"\x8d" + b"\x00" * 6 + b"\xff\x00"])
