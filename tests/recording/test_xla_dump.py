@@ -155,3 +155,12 @@ def test_a_real_gpu_dump_is_small_and_whole(gpu_dump: Path, tmp_path: Path) -> N
         assert again[index].program == parse(files[index].read_text())
     nested = next(s for s in recording if s.name == "scatter_simplifier")
     assert nested.pipeline == ("optimization", "simplification")
+
+
+def test_a_dump_without_passes_says_which_flag_was_missing(tmp_path: Path) -> None:
+    whole = write_dump(tmp_path / "whole")
+    assert "remarks" not in open_recording(whole).attrs
+    for path in whole.glob("*.after_*"):
+        path.unlink()
+    (remark,) = open_recording(whole).attrs["remarks"]
+    assert "xla_dump_hlo_pass_re=.*" in remark

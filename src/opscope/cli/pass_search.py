@@ -35,7 +35,7 @@ def found_rows(recording: Recording, query: str, progress: Progress | None = Non
     """The passes after which more or fewer nodes match than before, and the first of each module with any."""
     from opscope.render.search_passes import search_passes
 
-    rows = search_passes(recording, query, progress)
+    rows = search_passes(recording, query, progress, compared=False)
     counts = {row.snapshot.index: row.nodes for row in rows}
     changed = [row for row in rows if row.nodes != counts.get(_index(recording.before(row.snapshot)), 0)]
     if not changed:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from opscope.plugin import Progress
 from opscope.recording.model import Recording, Snapshot
 from opscope.render.draw import host
-from opscope.render.wire.recording import encode_recording
+from opscope.render.wire.recording import encode_programs, encode_recording
 
 
 class PassMatches(NamedTuple):
@@ -22,7 +22,11 @@ class PassMatches(NamedTuple):
     """The first few nodes that were not there before the pass."""
 
 
-def search_passes(recording: Recording, query: str, progress: Progress | None = None) -> list[PassMatches]:
-    """One row per pass. The query is as in the viewer's search: text, /a regular expression/, op:dot scope:layer_1."""
-    _, answer = host.run(encode_recording(recording, progress), [("load", None), ("searchPasses", {"query": query})])
+def search_passes(recording: Recording, query: str, progress: Progress | None = None, *, compared: bool = True) -> list[PassMatches]:
+    """One row per pass. The query is as in the viewer's search: text, /a regular expression/, op:dot scope:layer_1.
+
+    Passes that are not `compared`, which takes most of the time, count as not touched.
+    """
+    wire = encode_recording(recording, progress) if compared else encode_programs(recording)
+    _, answer = host.run(wire, [("load", None), ("searchPasses", {"query": query})])
     return [PassMatches(recording[row["pass"]], row["touched"], row["count"], tuple(row["ids"])) for row in json.loads(answer)]

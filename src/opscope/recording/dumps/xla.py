@@ -172,6 +172,8 @@ def _write(
         index = writer.add(program, step.name, pipeline=where, module=step.module, attrs={"file": step.path.name})
         contents[digest] = writer.content_of(index)
     writer.set(skipped=skipped)
+    if all(step.number in (_FIRST, _LAST) for step in steps):
+        writer.set(remarks=["the dump has no program between passes; xla_dump_hlo_pass_re=.* writes one after every pass"])
     writer.close()
     return writer
 

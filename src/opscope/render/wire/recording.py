@@ -8,10 +8,18 @@ from typing import Any
 from opscope.analysis.enrich import enrich
 from opscope.memory.pass_peaks import PassPeak
 from opscope.plugin import Progress
-from opscope.recording.model import Recording
+from opscope.recording.model import Recording, Snapshot
 from opscope.recording.rows import Row
 from opscope.render.wire.compare_passes import compared
 from opscope.render.wire.program import ProgramWriter
+
+
+def encode_programs(recording: Recording) -> bytes:
+    """The programs after all passes, for what needs no comparison of passes."""
+    writer = ProgramWriter(shares_rows=True)
+    for snapshot in recording:
+        _add(writer, recording, snapshot)
+    return writer.finish(recording.name, pass_rows(recording, [None] * len(recording)), {})
 
 
 def encode_recording(recording: Recording, progress: Progress | None = None) -> bytes:
@@ -20,12 +28,16 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     rows: list[Row] = []
     diffs: dict[int, bytes] = {}
     for snapshot, comparison in zip(recording, compared(recording, progress), strict=True):
-        if snapshot.content not in writer.programs:
-            writer.add(snapshot.content, enrich(snapshot.program, snapshot=len(recording) > 1))
+        _add(writer, recording, snapshot)
         rows.append(Row(snapshot, *comparison.counts))
         if comparison.diff:
             diffs[snapshot.index] = comparison.diff
     return writer.finish(recording.name, pass_rows(recording, rows), diffs)
+
+
+def _add(writer: ProgramWriter, recording: Recording, snapshot: Snapshot) -> None:
+    if snapshot.content not in writer.programs:
+        writer.add(snapshot.content, enrich(snapshot.program, snapshot=len(recording) > 1))
 
 
 def pass_rows(recording: Recording, rows: Iterable[Row | None], peaks: Mapping[int, PassPeak] | None = None) -> list[dict[str, Any]]:
