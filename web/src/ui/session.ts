@@ -164,7 +164,8 @@ export class Session {
     try {
       this.program = await this.waiting((report) => this.client.load(entry.at, (part) => report(part, `Loading ${entry.name}…`)));
       this.timeline.opened(this.program.passes);
-      if (this.atFirst(this.view) !== this.view) this.note(this.atFirst(this.view));
+      const first = this.atFirst(this.view);
+      if (first !== this.view) this.note(first);
       if (this.view.pass === 0 && this.timeline.start > 0) this.note({ ...this.view, pass: this.timeline.start });
     } catch (error) {
       return this.fail(error);

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { HEAT } from "../../core/scene/theme";
 import type { CostCell, CostView } from "../engine/costProtocol";
+import { Choice } from "../panels/choice";
 import { clipped } from "../panels/outline";
 import type { Docked } from "./docked";
 
@@ -54,8 +55,8 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
     <section class="sheet cost" aria-label="Cost">
       {bar(
         <>
-          <Choice label="Width" value={view?.metric ?? ""} options={view?.metrics ?? []} onChoose={setMetric} />
-          <Choice label="Rows" value={view?.grouping ?? ""} options={program?.groupings ?? []} onChoose={setGrouping} />
+          <Choice label="Width" prefix="Width" value={view?.metric ?? ""} options={named(view?.metrics)} onChoose={setMetric} />
+          <Choice label="Rows" prefix="Rows" value={view?.grouping ?? ""} options={named(program?.groupings)} onChoose={setGrouping} />
           <span class="quiet" role="status" aria-label="Cost of">
             {pointed ? spoken(pointed) : view ? `${view.total}, ${view.origin}${missing(view)}` : ""}
           </span>
@@ -120,27 +121,5 @@ function heat(share: number): number {
   return Math.min(HEAT.length - 1, Math.floor(Math.sqrt(share) * HEAT.length));
 }
 
-function Choice({
-  label,
-  value,
-  options,
-  onChoose,
-}: {
-  readonly label: string;
-  readonly value: string;
-  readonly options: readonly string[];
-  readonly onChoose: (name: string) => void;
-}): JSX.Element {
-  return (
-    <label class="choice">
-      <span aria-hidden="true">{label}:</span>
-      <select aria-label={label} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-        {options.map((name) => (
-          <option key={name} value={name} selected={name === value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
+/** Names that are written as they are. */
+const named = (names: readonly string[] = []): [string, string][] => names.map((name) => [name, name]);

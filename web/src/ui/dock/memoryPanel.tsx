@@ -4,6 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { GROUPED_BY, type GroupedBy } from "../../core/memory/live";
 import { bytesText } from "../../core/text/quantities";
 import type { MemorySummary, StepFacts } from "../engine/memoryProtocol";
+import { Choice } from "../panels/choice";
 import { useSignal } from "../panels/hooks";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
@@ -44,20 +45,13 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
           <ToLastPass lane={lane} session={session} />
           <ToHighestRise session={session} />
           <span class="grow" />
-          <label class="choice">
-            <span aria-hidden="true">Group:</span>
-            <select
-              aria-label="Group buffers by"
-              value={lane.by}
-              onChange={(event) => lane.groupBy(event.currentTarget.value as GroupedBy)}
-            >
-              {GROUPED_BY.map((name) => (
-                <option key={name} value={name} selected={name === lane.by}>
-                  {GROUPS[name]}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            label="Group buffers by"
+            prefix="Group"
+            value={lane.by}
+            options={GROUPED_BY.map((name) => [name, GROUPS[name]])}
+            onChoose={(name) => lane.groupBy(name)}
+          />
           {lane.whatIf.isPossible && (
             <button
               type="button"

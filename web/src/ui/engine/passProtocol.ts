@@ -11,15 +11,19 @@ export interface PassRequest {
   readonly revealChange?: boolean;
 }
 
-/** What a pass did to a node, by names: as many of the nodes before and after as a person reads. */
-export interface HistoryRow {
-  readonly pass: number;
-  readonly name: string;
-  readonly kind: "added" | "removed" | "changed" | "fused" | "became" | "undecided";
+/** Nodes before a pass and nodes after it: as many of them as a person reads, and how many there are. */
+interface Became {
   readonly old: readonly NodeName[];
   readonly oldCount: number;
   readonly new: readonly NodeName[];
   readonly newCount: number;
+}
+
+/** What a pass did to a node, by names. */
+export interface HistoryRow extends Became {
+  readonly pass: number;
+  readonly name: string;
+  readonly kind: "added" | "removed" | "changed" | "fused" | "became" | "undecided";
   readonly evidence?: Evidence;
   readonly rule?: string;
   readonly place?: string;
@@ -60,22 +64,10 @@ export interface PassFacts {
   readonly changed: readonly (NodeName & { readonly fields: readonly string[] })[];
   readonly changedCount: number;
   /** What the compiler reported: these nodes became those, by a rule. */
-  readonly rewrites: readonly {
-    readonly old: readonly NodeName[];
-    readonly oldCount: number;
-    readonly new: readonly NodeName[];
-    readonly newCount: number;
-    readonly rule: string;
-  }[];
+  readonly rewrites: readonly (Became & { readonly rule: string })[];
   readonly rewriteCount: number;
   /** Nodes that are gone and what is in their place, as comparing found; undecided: one of these. */
-  readonly replaced: readonly {
-    readonly old: readonly NodeName[];
-    readonly oldCount: number;
-    readonly new: readonly NodeName[];
-    readonly newCount: number;
-    readonly decided: boolean;
-  }[];
+  readonly replaced: readonly (Became & { readonly decided: boolean })[];
   readonly replacedCount: number;
   readonly fusions: readonly { readonly node: NodeName; readonly count: number; readonly parts: readonly NodeName[] }[];
   readonly fusionCount: number;

@@ -4,6 +4,7 @@ import type { Session } from "../session";
 import { colourBy, colourOf, enterGraph, groupBy, walkedGraphs } from "../state/view";
 import { actions } from "./actions";
 import { CompareButton } from "../files/compareButton";
+import { Choice } from "./choice";
 import { BACKGROUNDS, COLOUR_SCALES, colourChoices, type Command, commandsNamed, labelChoices, scaleColours, type Where } from "./commands";
 import { Dropdown } from "./dropdown";
 import { Icon, IconButton } from "./icons";
@@ -200,41 +201,8 @@ function ScaleChoice({ session }: { readonly session: Session }): JSX.Element | 
       prefix="Colour scale"
       value={session.view.colourScale}
       options={COLOUR_SCALES.map((name) => [name, name])}
-      onChoose={(name) =>
-        scaleColours(
-          session,
-          COLOUR_SCALES.find((scale) => scale === name),
-        )
-      }
+      onChoose={(name) => scaleColours(session, name)}
     />
-  );
-}
-
-/** A choice of one. The browser's own list works with every keyboard and every screen reader. */
-function Choice({
-  label,
-  prefix,
-  value,
-  options,
-  onChoose,
-}: {
-  readonly label: string;
-  readonly prefix: string;
-  readonly value: string;
-  readonly options: readonly (readonly [string, string])[];
-  readonly onChoose: (value: string) => void;
-}): JSX.Element {
-  return (
-    <label class="choice">
-      <span aria-hidden="true">{prefix}:</span>
-      <select aria-label={label} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-        {options.map(([name, text]) => (
-          <option key={name} value={name} selected={name === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 
