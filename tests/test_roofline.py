@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.wire_reader import WireReader
 
 import opscope
+from opscope.analysis.cost_metrics import BYTES, FLOPS
 from opscope.analysis.costs import costs_of
 from opscope.analysis.devices import device_names, device_of
+from opscope.analysis.roofline import ESTIMATED_FOR, ESTIMATED_TIME, estimated_for
 from opscope.cli import main
-from opscope.loading import load_timed
+from opscope.loading import load_recording, load_timed
 from opscope.program import Program
 from opscope.readers import read
 from opscope.readers.source import Source
+from opscope.recording.pass_costs import pass_costs
+from opscope.render.wire.recording import encode_recording
+from opscope.serve.opening import open_source
+from opscope.serve.recordings import ServedRecording
 
 H200 = Path(__file__).resolve().parents[2] / "shared" / "data" / "profiles" / "h200_jax_train_step.tar.gz"
 STEP = """HloModule step
@@ -103,6 +111,37 @@ def test_a_bad_device_file_is_one_sentence(capsys: pytest.CaptureFixture[str], t
 def test_every_device_estimates_a_train_step(name: str) -> None:
     costs = costs_of(opscope.load("demo:train_step"), device=device_of(name))
     assert costs.missing == 0 and 0 < costs.total < 1 and costs.by == "estimated time"
+
+
+def test_a_loaded_program_has_the_times_at_best_and_the_rates_of_the_device(tmp_path: Path) -> None:
+    program = opscope.load("demo:train_step", device="H200")
+    assert program.metrics["estimated time"].origin == "estimated"
+    assert sum(program.main.metrics["estimated time"].values()) == pytest.approx(costs_of(program, device=device_of("h200")).total)
+    path = tmp_path / "step.json"
+    opscope.save(program, path)
+    device = estimated_for(opscope.load(path).attrs)
+    assert device is not None and device.to_dict() == device_of("h200").to_dict()
+    assert estimated_for({ESTIMATED_FOR: {"bandwidth": "fast"}}) is None and estimated_for({}) is None
+
+
+def test_a_page_of_passes_has_the_time_of_each_program_at_best() -> None:
+    recording = load_recording("demo:passes", device="h200", whole=True, diff=False)
+    assert recording is not None
+    costs = pass_costs(recording, device_of("h200"))
+    expected = pytest.approx([cost.estimated_seconds for cost in costs.values()])
+    assert [row["estimatedSeconds"] for row in WireReader(encode_recording(recording)).fields["passes"]] == expected
+    (served,) = open_source("demo:passes", device="h200")
+    assert isinstance(served, ServedRecording)
+    for snapshot in recording:
+        served.answer("diff", snapshot.index, {})
+    rows = json.loads(served.answer("passes", 0, {})[0])["passes"]
+    assert [row["estimatedSeconds"] for row in rows] == expected
+
+
+def test_the_viewer_knows_estimates_by_the_same_names() -> None:
+    source = (Path(__file__).parents[1] / "web" / "src" / "core" / "metrics" / "roofline.ts").read_text("utf-8")
+    names = dict(re.findall(r'^const (\w+) = "(.*?)";', source, re.M))
+    assert names == {"FLOPS": FLOPS.name, "BYTES": BYTES.name, "ESTIMATED_TIME": ESTIMATED_TIME}
 
 
 @pytest.mark.skipif(not H200.is_file(), reason="needs ../shared")

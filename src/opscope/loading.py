@@ -11,7 +11,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from opscope.analysis.devices import device_of
 from opscope.analysis.enrich import with_groupings
+from opscope.analysis.roofline import with_estimates
 from opscope.analysis.summary import Summary
 from opscope.demo import source_path
 from opscope.errors import OpscopeError, SourceError, in_source
@@ -26,6 +28,7 @@ from opscope.recording.comparison import Side, compare, comparison_of
 from opscope.recording.diff import COMPOSED, EITHER, PLACES, Diff
 from opscope.recording.history import compose
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
+from opscope.recording.pass_costs import estimate_for
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 
 Shown = TypeVar("Shown", Program, Recording, Program | Recording)
@@ -40,10 +43,11 @@ def load(
     module: str | None = None,
     format: str | None = None,
     profile: str | PathLike[str] | None = None,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> Program:
     """The program of a source. `module` chooses one of several, by the name of the module or of its program. `profile` is a file with
-    measured times, which become metrics of the program.
+    measured times, which become metrics of the program. So do the times at best on a `device` ("h200", or a JSON file with its rates).
 
     A source with several modules needs `module`; `load_all` returns all of them. Recordings and directories of compiler dumps are opened
     by `open_recording`; `run.opscope@12` is the program after one of the passes.
@@ -51,7 +55,7 @@ def load(
     name = fspath(source)
     if not split_at(name)[1] and is_recording_source(name, format):
         raise SourceError(f"is a recording; use opscope.open_recording, or name one of its passes: {name}@12", name)
-    return only_program(name, load_all(name, module=module, format=format, profile=profile, progress=progress))
+    return only_program(name, load_all(name, module=module, format=format, profile=profile, device=device, progress=progress))
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program:
@@ -81,15 +85,19 @@ def load_all(
     module: str | None = None,
     format: str | None = None,
     profile: str | PathLike[str] | None = None,
+    device: str | None = None,
     measure: bool = False,
     progress: Progress | None = None,
 ) -> list[Program]:
     """Every program of a source, in order, or only that of a module. For a recording, the final program of each module. With `measure`,
     the model that a `module:callable` names runs, and its nodes have measured times."""
+    chosen_device = None if device is None else device_of(device)
     if measure:
-        return [_measured(fspath(source), profile).program]
-    programs = _load_all(source, module, format, progress)
-    return programs if profile is None else [timed.program for timed in timed_with(programs, profile)]
+        programs = [_measured(fspath(source), profile).program]
+    else:
+        programs = _load_all(source, module, format, progress)
+        programs = programs if profile is None else [timed.program for timed in timed_with(programs, profile)]
+    return programs if chosen_device is None else [with_estimates(program, chosen_device) for program in programs]
 
 
 def load_timed(
@@ -140,13 +148,23 @@ def _load_all(source: str | PathLike[str], module: str | None, format: str | Non
 
 
 def load_recording(
-    source: str, *, module: str | None = None, format: str | None = None, whole: bool, diff: bool, progress: Progress | None = None
+    source: str,
+    *,
+    module: str | None = None,
+    format: str | None = None,
+    device: str | None = None,
+    whole: bool,
+    diff: bool,
+    progress: Progress | None = None,
 ) -> Recording | None:
     """The recording to show: all passes (`whole`), or one of them (run.opscope@12) with its `diff`. Otherwise None."""
     base, which = split_at(source)
     if not (which and diff) and not (whole and not which and is_recording_source(source, format)):
         return None
+    chosen_device = None if device is None else device_of(device)
     recording = open_recording(base, progress, format=format)
+    if chosen_device is not None:
+        recording = estimate_for(recording, chosen_device)
     if which:
         return recording.only(recording.snapshot(which, module).index)
     return recording if module is None else recording.of_module(module)

@@ -26,6 +26,11 @@ class Device:
     products: Mapping[str, float] = field(default_factory=dict)
     vector: float | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """As in `devices.json`."""
+        rates: dict[str, Any] = {"title": self.title, "bandwidth": self.bandwidth, "products": dict(self.products)}
+        return rates if self.vector is None else {**rates, "vector": self.vector}
+
     def product_rate(self, dtype: str, is_xla: bool) -> float | None:
         """The rate of products of this type. XLA computes those of 32-bit numbers with TF32 if the device has it."""
         names = ["tf32"] if is_xla and dtype == "f32" else ["f8"] if dtype.startswith("f8") else []
@@ -40,7 +45,7 @@ def device_of(name: str) -> Device:
     """A device by its name, or from a JSON file with the same keys as a row of `devices.json`."""
     rows = _table()
     if name.lower() in rows:
-        return _device(name.lower(), rows[name.lower()])
+        return device_from(name.lower(), rows[name.lower()])
     if not name.endswith(".json"):
         raise OpscopeError(f"{name!r} is not a known device{suggest(name, list(rows))}; one of {', '.join(rows)}, or a JSON file")
     try:
@@ -49,10 +54,11 @@ def device_of(name: str) -> Device:
         raise OpscopeError(f"{name}: {error.strerror or error}") from None
     except ValueError as error:
         raise OpscopeError(f"{name}: not JSON: {error}") from None
-    return _device(Path(name).stem, row, f"{name}: ")
+    return device_from(Path(name).stem, row, f"{name}: ")
 
 
-def _device(name: str, row: Any, where: str = "") -> Device:
+def device_from(name: str, row: Any, where: str = "") -> Device:
+    """A device from JSON, checked."""
     if not isinstance(row, dict):
         raise OpscopeError(
             f'{where}a device is an object such as {{"bandwidth": 4.8e12, "vector": 6.7e13, "products": {{"bf16": 9.9e14}}}}'

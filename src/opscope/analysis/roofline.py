@@ -7,21 +7,40 @@ body times its iterations, a conditional as long as its slowest branch.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TypeAlias
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from opscope.analysis.cost import FREE, CostModel, runs_graphs
-from opscope.analysis.devices import Device
+from opscope.analysis.cost_metrics import with_costs
+from opscope.analysis.devices import Device, device_from
+from opscope.errors import OpscopeError
 from opscope.ops import CATEGORIES, LOOPS, category_of, facts_of
 from opscope.ops.loops import trip_count
 from opscope.ops.table import name_of
 from opscope.program import Graph, Metric, Node, Program
 
 ESTIMATED_TIME = "estimated time"
+ESTIMATED_FOR = "estimated_for"
+"""The program's attribute with the rates of the device that its times are estimated for."""
 _Work: TypeAlias = "Counter[tuple[str, bool]]"
 """FLOPs by the type of the products' operands, and whether XLA computes them."""
 _VECTOR = ("", False)
 """The kind of work that is not a product."""
 _XLA_DIALECTS = ("", "stablehlo", "mhlo", "chlo")
+
+
+def estimated_for(attrs: Mapping[str, Any]) -> Device | None:
+    """The device that the times of a program or recording are estimated for; None also if a file has something else in its place."""
+    try:
+        return device_from("device", attrs[ESTIMATED_FOR])
+    except (KeyError, OpscopeError):
+        return None
+
+
+def with_estimates(program: Program, device: Device) -> Program:
+    """The program with its costs, and the seconds that its nodes take at best on a device."""
+    return Roofline(with_costs(program), device).on_nodes()
 
 
 class Roofline:
@@ -47,7 +66,8 @@ class Roofline:
 
     def on_nodes(self) -> Program:
         """The program with the estimated seconds of each node. A node of unknown cost has none."""
-        return self.program.with_columns({Metric(ESTIMATED_TIME, "s", "sum", "estimated"): self.seconds})
+        program = self.program.with_columns({Metric(ESTIMATED_TIME, "s", "sum", "estimated"): self.seconds})
+        return replace(program, attrs={**program.attrs, ESTIMATED_FOR: self.device.to_dict()})
 
     def is_memory_bound(self, graph: Graph, node: Node) -> bool:
         """Whether moving the node's bytes takes longer than its arithmetic."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import measure_option, one_or_programs, profile_option, source_options
+from opscope.cli.source import device_option, measure_option, one_or_programs, profile_option, source_options
 from opscope.cli.table import blocks, count, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import in_source
@@ -33,7 +33,7 @@ _PERS = ("node", "kernel", "op", "module", "source")
 @measure_option
 @click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this: time if it is measured or estimated, otherwise flops.")
 @click.option("--per", type=click.Choice(_PERS), help="What a row is: a node, or with two sources a module, unless you say so.")
-@click.option("--device", metavar="NAME", help="Estimate times for this device: h200, a100, tpu-v5e, …, or a JSON file with its rates.")
+@device_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
 @click.option("--all", "everything", is_flag=True, help="List every row instead of the heaviest.")
 def command(

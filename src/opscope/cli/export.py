@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import profile_option, read_all, read_recording, source_options
+from opscope.cli.source import device_option, profile_option, read_all, read_recording, source_options
 from opscope.cli.view_options import DrawingCommand, FlagOptions, view_options
 from opscope.errors import OpscopeError, SourceError
 
@@ -16,6 +16,7 @@ from opscope.errors import OpscopeError, SourceError
 @click.command(cls=DrawingCommand)
 @source_options
 @profile_option
+@device_option
 @click.option("-o", "--output", "output", metavar="FILE", required=True, help="File to write; `-` for standard output.")
 @click.option("--to", "to_format", metavar="NAME", help="Format to write (see `opscope formats`); by default the suffix decides.")
 @click.option("-f", "--force", is_flag=True, help="Overwrite FILE, whatever it contains.")
@@ -25,6 +26,7 @@ def command(
     module: str | None,
     from_format: str | None,
     profile: str | None,
+    device: str | None,
     output: str,
     to_format: str | None,
     force: bool,
@@ -42,6 +44,7 @@ def command(
     opscope export step.hlo -o step.json                 data that opscope reads back
     opscope export dump_dir -o run.opscope               every pass in one file
     opscope export step.xplane.pb -o step.svg --colour-by "device time"
+    opscope export step.xplane.pb -o step.html --device h200
     """
     from opscope.memory.shown import remember_source
     from opscope.render import find_writer, write
@@ -55,8 +58,9 @@ def command(
     options.require(row.name, f"{titled(row.name)} files")
     if not force:
         refuse_to_replace(target, row.name, row.begins, Path(source))
-    recording = read_recording(source, from_format, module, whole=row.passes and profile is None, diff=options.diff is not None)
-    content = read_all(source, from_format, module, profile) if recording is None else [recording]
+    has_passes = row.passes and profile is None
+    recording = read_recording(source, from_format, module, device, whole=has_passes, diff=options.diff is not None)
+    content = read_all(source, from_format, module, profile, device) if recording is None else [recording]
     remember_source(source, *content)
     with progress(f"writing {output}") as report:
         try:

@@ -29,6 +29,10 @@ profile_option = click.option(
     help="Profile of SOURCE (.xplane.pb, JSON of PyTorch's profiler or ONNX Runtime, .csv); its times become metrics.",
 )
 
+device_option = click.option(
+    "--device", metavar="NAME", help="Estimate times for this device: h200, a100, tpu-v5e, …, or a JSON file with its rates."
+)
+
 measure_option = click.option("--measure", is_flag=True, help="Run the model that SOURCE names (module:callable), and measure its nodes.")
 
 
@@ -42,12 +46,14 @@ def source_options(command: Command) -> Command:
     return click.argument("source", metavar="SOURCE", type=click.Path(allow_dash=True))(module_option(from_option(command)))
 
 
-def read_all(source: str, format: str | None = None, module: str | None = None, profile: str | None = None) -> list[Program]:
+def read_all(
+    source: str, format: str | None = None, module: str | None = None, profile: str | None = None, device: str | None = None
+) -> list[Program]:
     """Every program of SOURCE, or only that of `module`, with a progress bar if it takes long."""
     from opscope.loading import load_all
 
     with progress(f"reading {source}") as report:
-        return load_all(source, module=module, format=format, profile=profile, progress=report)
+        return load_all(source, module=module, format=format, profile=profile, device=device, progress=report)
 
 
 def one_or_programs(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -62,9 +68,11 @@ def read_one(source: str, format: str | None = None, module: str | None = None, 
     return only_program(source, read_all(source, format, module, profile))
 
 
-def read_recording(source: str, format: str | None, module: str | None, *, whole: bool, diff: bool) -> Recording | None:
+def read_recording(
+    source: str, format: str | None, module: str | None, device: str | None = None, *, whole: bool, diff: bool
+) -> Recording | None:
     """The recording to show, or None (see `load_recording`)."""
     from opscope.loading import load_recording
 
     with progress(f"reading {source}") as report:
-        return load_recording(source, module=module, format=format, whole=whole, diff=diff, progress=report)
+        return load_recording(source, module=module, format=format, device=device, whole=whole, diff=diff, progress=report)

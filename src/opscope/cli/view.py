@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import at_terminal, from_option, measure_option, module_option, profile_option
+from opscope.cli.source import at_terminal, device_option, from_option, measure_option, module_option, profile_option
 from opscope.cli.view_options import DrawingCommand, FlagOptions, serving_options, view_options
 from opscope.errors import SourceError
 from opscope.terminal import say
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @module_option
 @from_option
 @profile_option
+@device_option
 @measure_option
 @serving_options
 @click.option("--watch", is_flag=True, help="Reload when the file changes.")
@@ -36,6 +37,7 @@ def command(
     module: str | None,
     from_format: str | None,
     profile: str | None,
+    device: str | None,
     measure: bool,
     port: int,
     host: str,
@@ -58,6 +60,7 @@ def command(
     opscope view trace_dir                   what jax.profiler.trace wrote: the modules that ran, with their times
     opscope view model:make                  the model that make() in model.py returns
     opscope view model:make --measure        the same after running it, with the time of each node
+    opscope view trace_dir --device h200     the same, with what each node takes at best
     opscope view step.hlo --around dot.105   a node and its neighbours
     """
     from opscope.render.writers.html import initial, viewer_script
@@ -67,11 +70,11 @@ def command(
     options = FlagOptions(**views)
     options.require("html", "the viewer")
     if sources:
-        served, config = _opened(sources, module, from_format, profile, measure, options)
+        served, config = _opened(sources, module, from_format, profile, device, measure, options)
     else:
         _check_home(
             options,
-            {"--module": module, "--from": from_format, "--profile": profile, "--measure": measure or None},
+            {"--module": module, "--from": from_format, "--profile": profile, "--device": device, "--measure": measure or None},
             is_wanted=bool(browse) or no_browser,
         )
         served, config = [], initial(options)
@@ -79,7 +82,13 @@ def command(
 
 
 def _opened(
-    sources: tuple[str, ...], module: str | None, format: str | None, profile: str | None, measure: bool, options: FlagOptions
+    sources: tuple[str, ...],
+    module: str | None,
+    format: str | None,
+    profile: str | None,
+    device: str | None,
+    measure: bool,
+    options: FlagOptions,
 ) -> tuple[list[Served], dict[str, Any]]:
     """What to serve of the sources, and the settings of the page."""
     from opscope.recording.sources import split_at
@@ -91,12 +100,14 @@ def _opened(
 
     diff = options.diff is not None
     if diff and len(sources) > 1:
-        served: list[Served] = [_compared(sources, module, format, profile)]
+        served: list[Served] = [_compared(sources, module, format, {"--profile": profile, "--device": device})]
     else:
         served = [
             one
             for source in sources
-            for one in open_source(source, module=module, format=format, profile=profile, measure=measure, diff=diff, reading=progress)
+            for one in open_source(
+                source, module=module, format=format, profile=profile, device=device, measure=measure, diff=diff, reading=progress
+            )
         ]
     first = served[0]
     try:
@@ -111,13 +122,15 @@ def _opened(
     return served, initial(options, first.recording if isinstance(first, ServedRecording) else None)
 
 
-def _compared(sources: tuple[str, ...], module: str | None, format: str | None, profile: str | None) -> Served:
+def _compared(sources: tuple[str, ...], module: str | None, format: str | None, of_one: dict[str, str | None]) -> Served:
+    """`of_one` are options that apply to one source, by their flags."""
     from opscope.serve.opening import open_comparison
 
     if len(sources) != 2:
         raise click.UsageError(f"--diff compares two sources, not {len(sources)}.")
-    if profile is not None:
-        raise click.UsageError("--profile applies to one source; leave it out with --diff.")
+    for flag, value in of_one.items():
+        if value is not None:
+            raise click.UsageError(f"{flag} applies to one source; leave it out with --diff.")
     return open_comparison(*sources, module=module, format=format, reading=progress)
 
 

@@ -24,6 +24,8 @@ class Event(NamedTuple):
     """The id of the run of the module, or 0."""
     captured: int
     """The id of the node in a CUDA graph, or 0."""
+    stream: str = ""
+    """The line of the profile: a stream of a device, or a thread."""
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from opscope.profile.align import align
+from opscope.profile.lane import Piece, typical, with_lane
 from opscope.profile.model import PICOSECONDS, Event
 from opscope.profile.schedule import COLLECTIVE, COPY, LIBRARY, MEMSET, Labels, Schedule, executed_graphs, runs_its_graphs
 from opscope.program import Metric, NodeKey, Program
@@ -38,6 +39,8 @@ class Times:
     """Kernels that belong to no node: seconds and count."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds of forward, backward and update, if the profile tells them apart."""
+    step: Sequence[Piece] = ()
+    """What the device did in a typical step, in order."""
     idle: float = 0.0
     """Seconds in which the device had nothing to do between two kernels, if the profile shows it."""
 
@@ -61,15 +64,24 @@ def place(program: Program, events: Sequence[Event]) -> Times:
     times = Times(len(runs))
     labels = Labels(program)
     aligned: dict[tuple[str, ...], list[NodeKey | None]] = {}
-    for run in runs:
+
+    def places(run: Sequence[Event]) -> list[NodeKey | None]:
         if all(event.op in nodes for event in run):
-            places: Iterable[NodeKey | None] = [nodes[event.op] for event in run]
-        else:
-            key = tuple(event.op if event.op in nodes else event.name for event in run)
-            if key not in aligned:
-                aligned[key] = align_run(program, labels, run, nodes)
-            places = aligned[key]
-        _add(times, run, places)
+            return [nodes[event.op] for event in run]
+        key = tuple(event.op if event.op in nodes else event.name for event in run)
+        if key not in aligned:
+            aligned[key] = align_run(program, labels, run, nodes)
+        return aligned[key]
+
+    for run in runs:
+        _add(times, run, places(run))
+    if runs:
+        lengths = [max(event.start + event.duration for event in run) - min(event.start for event in run) for run in runs]
+        step = runs[typical(lengths)]
+        times.step = [
+            Piece(event.name, node, event.stream, event.start * PICOSECONDS, event.duration * PICOSECONDS)
+            for event, node in zip(step, places(step), strict=True)
+        ]
     return times
 
 
@@ -95,7 +107,8 @@ def with_times(program: Program, times: Times, metric: Metric = DEVICE_TIME) -> 
         values = {node.id: totals[graph.name, node.id] / max(runs, 1) for node in graph if (graph.name, node.id) in totals}
         if values:
             columns[graph.name] = values
-    return program.with_columns({metric: columns})
+    program = program.with_columns({metric: columns})
+    return with_lane(program, times.step) if metric == DEVICE_TIME else program
 
 
 def align_run(program: Program, labels: Labels, run: Sequence[Event], nodes: Mapping[str, NodeKey]) -> list[NodeKey | None]:

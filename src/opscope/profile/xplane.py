@@ -124,7 +124,8 @@ def _events(plane: Message, profile: Profile, *, is_nested: bool) -> list[Event]
     programs: dict[str, int] = {}
     events: list[Event] = []
     for line in plane.get("lines", ()):
-        first = XPLANE.decode("XLine", line).get("timestamp_ns", 0) * 1000
+        about_line = XPLANE.decode("XLine", line)
+        first, stream = about_line.get("timestamp_ns", 0) * 1000, str(about_line.get("name", ""))
         own: list[Event] = []
         for raw in line_events(line):
             values = stats.values(wanted_stats(line, raw, stats.wanted))
@@ -133,7 +134,7 @@ def _events(plane: Message, profile: Profile, *, is_nested: bool) -> list[Event]
             program = _number(values.get("program_id"))
             if program not in profile.modules:
                 program = _program_named(str(values.get("hlo_module", "")), program, programs, profile)
-            own.append(_event(raw, first, metadata, values, program))
+            own.append(_event(raw, first, metadata, values, program)._replace(stream=stream))
         events += _own_times(own) if is_nested else own
     return events
 
@@ -204,5 +205,7 @@ def _tpu_events(plane: Message, profile: Profile) -> list[Event]:
             about = metadata.get(raw.metadata, {})
             name = (about.get("display_name") or about.get("name", "")).partition(" = ")[0].lstrip("%")
             values = stats.values(wanted_stats(line, raw, stats.wanted))
-            events.append(_event(raw, first, metadata, {**values, "hlo_op": name, "run_id": run}, program)._replace(name=name))
+            events.append(
+                _event(raw, first, metadata, {**values, "hlo_op": name, "run_id": run}, program)._replace(name=name, stream="XLA Ops")
+            )
     return _own_times(events)

@@ -110,6 +110,7 @@ def _timed(program: Program, ran: Program, profile: Profile, number: int) -> Tim
 def _move(times: Times, program: Program) -> None:
     """Take the times to the nodes of another program: of the same name and graph, or else of the same name. The others are unplaced."""
     named = {node.id: (graph.name, node.id) for graph in reversed(executed_graphs(program)) for node in graph}
+    times.step = [piece._replace(node=named.get(piece.node[1]) if piece.node else None) for piece in times.step]
     for node in list(times.seconds):
         graph = program.graphs.get(node[0])
         if graph is not None and node[1] in graph:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from opscope.analysis.cost import CostModel
 from opscope.analysis.devices import Device
-from opscope.analysis.roofline import Roofline
+from opscope.analysis.roofline import ESTIMATED_FOR, Roofline
 from opscope.plugin import Progress
 from opscope.program import Program
-from opscope.recording.model import Snapshot
+from opscope.recording.model import Recording, Snapshot
 from opscope.recording.per_pass import per_pass
 
 
@@ -31,3 +31,9 @@ def pass_costs(snapshots: Iterable[Snapshot], device: Device | None = None, prog
         return PassCost(total.flops, total.bytes, total.unknown, seconds)
 
     return per_pass(snapshots, cost, progress)
+
+
+def estimate_for(recording: Recording, device: Device) -> Recording:
+    """The recording, with the time of each program at best on a device wherever it is shown."""
+    recording.attrs = {**recording.attrs, ESTIMATED_FOR: device.to_dict()}
+    return recording

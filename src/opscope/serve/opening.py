@@ -34,6 +34,7 @@ def open_source(
     module: str | None = None,
     format: str | None = None,
     profile: str | None = None,
+    device: str | None = None,
     measure: bool = False,
     diff: bool = False,
     reading: Reading = quietly,
@@ -47,14 +48,16 @@ def open_source(
 
     def read_recording() -> Recording | None:
         with reading(title) as report:
-            recording = load_recording(source, module=module, format=format, whole=profile is None, diff=diff, progress=report)
+            recording = load_recording(
+                source, module=module, format=format, device=device, whole=profile is None, diff=diff, progress=report
+            )
         if recording is not None:
             remember_source(source, recording)
         return recording
 
     def read_programs(name: str | None) -> list[Program]:
         with reading(title) as report:
-            programs = load_all(source, module=name, format=format, profile=profile, measure=measure, progress=report)
+            programs = load_all(source, module=name, format=format, profile=profile, device=device, measure=measure, progress=report)
         remember_source(source, *programs)
         return programs
 

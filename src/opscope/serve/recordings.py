@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from os import stat
 from pathlib import Path
 
-from opscope.analysis.enrich import enrich
+from opscope.analysis.roofline import estimated_for
 from opscope.errors import OpscopeError
 from opscope.memory.pass_peaks import PassPeak, pass_peaks
 from opscope.program import Program
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
+from opscope.recording.pass_costs import pass_costs
 from opscope.recording.rows import Row
 from opscope.recording.store.comparison_cache import Comparison
 from opscope.recording.store.store import open_store
@@ -25,7 +26,7 @@ from opscope.render.wire.compare_passes import compare, compared
 from opscope.render.wire.details import encode_details
 from opscope.render.wire.memory import packed_memory
 from opscope.render.wire.program import encode_wire
-from opscope.render.wire.recording import pass_rows
+from opscope.render.wire.recording import pass_rows, shown_program
 from opscope.serve.sources import Served, what_if
 
 JSON, BYTES = "application/json", "application/octet-stream"
@@ -46,6 +47,7 @@ class ServedRecording(Served):
         self._rows: list[Row | None] = [None] * len(recording)
         self._peaks: Mapping[int, PassPeak] = {}
         self._diffs: dict[int, bytes] = {}
+        self._seconds: dict[int, float] = {}
         self._comparing: threading.Thread | None = None
         self._reading = threading.Lock()
 
@@ -83,7 +85,8 @@ class ServedRecording(Served):
             self._compare()
             if what == "peaks" and not self._peaks:
                 self._peaks = self._found_peaks(self.recording)
-            return json.dumps({"name": self.name, "passes": pass_rows(self.recording, self._rows, self._peaks)}).encode(), JSON
+            rows = pass_rows(self.recording, self._rows, self._seconds, self._peaks)
+            return json.dumps({"name": self.name, "passes": rows}).encode(), JSON
         if not 0 <= pass_ < len(self.recording):
             raise OpscopeError(f"no pass {pass_}; the recording has {len(self.recording)}")
         snapshot = self.recording.snapshots[pass_]
@@ -91,7 +94,7 @@ class ServedRecording(Served):
             return gzip.compress(self._diff(snapshot), 4, mtime=0), BYTES
         program = self.program_after(pass_)
         if what == "wire":
-            return gzip.compress(encode_wire(enrich(program, snapshot=len(self.recording) > 1), details=False), 4, mtime=0), BYTES
+            return gzip.compress(encode_wire(shown_program(self.recording, program), details=False), 4, mtime=0), BYTES
         if what == "details":
             start, stop = int(query["start"]), min(int(query["stop"]), program.node_count)
             return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES
@@ -135,6 +138,9 @@ class ServedRecording(Served):
 
     def _take(self, snapshot: Snapshot, comparison: Comparison) -> None:
         self._diffs[snapshot.index] = comparison.diff
+        device = estimated_for(self.recording.attrs)
+        if device is not None and snapshot.content not in self._seconds:
+            self._seconds[snapshot.content] = pass_costs([snapshot], device)[snapshot.index].estimated_seconds or 0.0
         self._rows[snapshot.index] = Row(snapshot, *comparison.counts)
 
 

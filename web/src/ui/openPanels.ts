@@ -34,6 +34,8 @@ export class OpenPanels {
       table: table !== undefined,
       memory: false,
       cost: false,
+      roofline: false,
+      kernels: false,
       listing: false,
       passes: true,
       styles: false,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from opscope.analysis.devices import device_of
+from opscope.analysis.roofline import ESTIMATED_FOR
+from opscope.profile.lane import Piece, with_lane
 from opscope.program import Frame, Link, Metric, Program, ProgramBuilder, TensorType
 
 X = TensorType("f32", (8, 16), "{1,0}")
@@ -14,6 +17,7 @@ def complete(after: bool) -> Program:
     builder = ProgramBuilder("complete", "main")
     overlay = {"name": "route", "edgeColor": "#102030", "edges": [{"sourceNodeId": "x", "targetNodeId": "sum", "label": "far"}]}
     builder.attrs.update({"notes": ["not what was asked for"], "modules": {"layer": "Layer"}, STYLED: {}})
+    builder.attrs[ESTIMATED_FOR] = device_of("h200").to_dict()
     body = builder.graph("fused")
     if not after:
         body.node("unused", "parameter", outputs=[X], role="parameter", attrs={"parameter_number": 0})
@@ -45,4 +49,5 @@ def complete(after: bool) -> Program:
     body.measure("time", "exp", 2**53)
     for name in ("sine", "sum"):
         main.group("partition", name, ("partition 0",))
-    return builder.build()
+    pieces = [Piece("wave_kernel", ("main", "sine"), "stream 7", 0.0, 1e-6), Piece("memcpy", None, "stream 20", 1e-6, 1e-6)]
+    return with_lane(builder.build(), pieces)

@@ -84,6 +84,8 @@ export function described(program: ProgramData, part: Part = { node: () => true,
         groups: program.looks.groups.map(({ graph, ...rest }) => [graphName(graph), rest]),
         overlays: program.looks.overlays.map(({ edges, ...rest }) => [rest, edges.map(([from, to, say]) => [id(from), id(to), say])]),
       },
+    device: () => program.device,
+    lane: () => program.lane && { ...program.lane, node: program.lane.node.map((node) => (node < 0 ? "" : id(node))) },
     derivatives: () => Object.fromEntries(Object.entries(program.derivatives).filter(([op]) => ops.has(op.split(":")[0]))),
     nodeText: () => perNode((n) => text(program.nodeText[n])),
     nodePlace: () => [

@@ -124,6 +124,8 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     notes: [],
     summary: undefined,
     looks: undefined,
+    device: undefined,
+    lane: undefined,
     derivatives: {},
     details: (n) => ({ attrs: nodes[n].attrs ?? {}, source: [] }),
     findAttribute: () => undefined,
@@ -149,6 +151,8 @@ function makeMetrics(nodes: NodeSketch[]): MetricData[] {
 
 export const METRICS: readonly MetricDefinition[] = [
   { name: "bytes", unit: "B", combine: "sum", origin: "estimated" },
+  { name: "device time", unit: "s", combine: "sum", origin: "measured" },
+  { name: "estimated time", unit: "s", combine: "sum", origin: "estimated" },
   { name: "peak", unit: "B", combine: "max", origin: "measured" },
   { name: "step", unit: "1", combine: "last", origin: "given" },
   { name: "intensity", unit: "FLOP/B", combine: "ratio:flops/bytes", origin: "estimated" },

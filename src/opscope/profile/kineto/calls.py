@@ -37,6 +37,9 @@ class Launched(NamedTuple):
     seconds: float
     idle: float
     """Seconds in which the device had nothing to do before it."""
+    start: float
+    """In seconds."""
+    stream: str
 
 
 class Calls:
@@ -62,6 +65,7 @@ class Calls:
         ]
         positions = {span: i for i, span in enumerate(operators)}
         launchers = _launchers(trace)
+        streams = _stream_names(trace)
         work: list[Launched] = []
         for i, idle in _in_order(trace):
             kernel = texts[trace.work.name[i]]
@@ -70,7 +74,16 @@ class Calls:
             if span != NONE and position == NONE:
                 position = len(calls)
                 calls.append(call(span, kernel, 0.0, is_kernel=True))
-            work.append(Launched(kernel, position, trace.work.duration[i] * MICROSECONDS, idle * MICROSECONDS))
+            work.append(
+                Launched(
+                    kernel,
+                    position,
+                    trace.work.duration[i] * MICROSECONDS,
+                    idle * MICROSECONDS,
+                    trace.work.start[i] * MICROSECONDS,
+                    streams[trace.work.device[i], trace.work.stream[i]],
+                )
+            )
         order = sorted(range(len(calls)), key=lambda i: (calls[i].start, i))
         places = {before: now for now, before in enumerate(order)}
         self.calls = [calls[i] for i in order]
@@ -101,7 +114,14 @@ def _in_order(trace: Trace) -> Iterator[tuple[int, float]]:
 
 def _host_work(calls: Iterable[Call]) -> list[Launched]:
     """Without a device, the operators themselves are the work."""
-    return [Launched(call.name, i, call.host * MICROSECONDS, 0.0) for i, call in enumerate(calls)]
+    return [Launched(call.name, i, call.host * MICROSECONDS, 0.0, call.start * MICROSECONDS, "host") for i, call in enumerate(calls)]
+
+
+def _stream_names(trace: Trace) -> dict[tuple[int, int], str]:
+    """By device and stream; the device is named only where there are several."""
+    keys = set(zip(trace.work.device, trace.work.stream, strict=True))
+    has_several = len({device for device, _ in keys}) > 1
+    return {(device, stream): (f"device {device}, " if has_several else "") + f"stream {stream}" for device, stream in keys}
 
 
 def _step_starts(trace: Trace, nesting: Nesting) -> list[float]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opscope.profile.kineto.calls import MICROSECONDS, Call, Calls
+from opscope.profile.kineto.calls import MICROSECONDS, Call, Calls, Launched
 from opscope.profile.kineto.nesting import NONE
+from opscope.profile.lane import Piece, typical
 from opscope.profile.place import BACKWARD_TIME, HOST_TIME, IDLE_TIME, Times, add_work, with_times
 from opscope.program import BACKWARD, FORWARD, Metric, NodeKey, Program
 
@@ -39,11 +40,27 @@ def timed_by_calls(programs: Sequence[Program], calls: Calls, placement: Placeme
     heaviest.idle = sum(work.idle for work in calls.launched)
     for work in outside:
         add_work(heaviest, None, _described(None if work.call == NONE else calls.calls[work.call], work.kernel), work.seconds)
+    step = _typical_step(calls)
+    for number, times in enumerate(all_times):
+        nodes = {i: node for i, (of, node) in placement.items() if of == number}
+        times.step = [Piece(work.kernel, nodes.get(work.call), work.stream, work.start, work.seconds) for work in step]
     for i, (number, node) in placement.items():
         _add(columns[number], HOST_TIME, node, calls.calls[i].host * MICROSECONDS)
     return [
         (_measured(program, times, metrics, calls), times) for program, times, metrics in zip(programs, all_times, columns, strict=True)
     ]
+
+
+def _typical_step(calls: Calls) -> list[Launched]:
+    """The work of a step; what nothing launched belongs to the step of the work before it."""
+    steps: list[list[Launched]] = [[] for _ in range(calls.steps)]
+    current = 0
+    for work in calls.launched:
+        current = current if work.call == NONE else calls.calls[work.call].step
+        steps[current].append(work)
+    ran = [step for step in steps if step]
+    lengths = [max(work.start + work.seconds for work in step) - step[0].start for step in ran]
+    return ran[typical(lengths)] if ran else []
 
 
 def _add(columns: dict[Metric, dict[NodeKey, float]], metric: Metric, node: NodeKey, seconds: float) -> None:

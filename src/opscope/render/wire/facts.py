@@ -9,15 +9,30 @@ from typing import Any
 from opscope.analysis.derivatives import explanations
 from opscope.analysis.groupings import MODULE, GroupTree
 from opscope.analysis.info import notes_of
+from opscope.analysis.roofline import estimated_for
 from opscope.analysis.summary_table import table_of
+from opscope.profile.lane import lane_facts
 from opscope.program import Path, Program
 from opscope.render.wire.file_styles import looks_of
 
 
 def facts_of(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
-    """Notes, derivative rules and, if there are any, the summary and the file's own styles. `trees` are the program's groupings."""
+    """Notes, derivative rules and, if there are any, the summary, the file's own styles, the device that times are estimated for,
+    and the kernel lane. `trees` are the program's groupings."""
     starts = dict(zip(program.graphs, accumulate((len(graph) for graph in program), initial=0), strict=False))
-    return {"notes": list(notes_of(program)), "derivatives": explanations(program), **_summary(program, trees), **looks_of(program, starts)}
+    return {
+        "notes": list(notes_of(program)),
+        "derivatives": explanations(program),
+        **_summary(program, trees),
+        **looks_of(program, starts),
+        **_device(program),
+        **lane_facts(program, starts),
+    }
+
+
+def _device(program: Program) -> dict[str, Any]:
+    device = estimated_for(program.attrs)
+    return {} if device is None else {"device": device.to_dict()}
 
 
 def _summary(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:

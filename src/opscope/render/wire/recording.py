@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.analysis.enrich import enrich
+from opscope.analysis.roofline import ESTIMATED_TIME, estimated_for, with_estimates
 from opscope.memory.pass_peaks import PassPeak
 from opscope.plugin import Progress
+from opscope.program import Program
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.rows import Row
 from opscope.render.wire.compare_passes import compared
@@ -19,7 +21,7 @@ def encode_programs(recording: Recording) -> bytes:
     writer = ProgramWriter(shares_rows=True)
     for snapshot in recording:
         _add(writer, recording, snapshot)
-    return writer.finish(recording.name, pass_rows(recording, [None] * len(recording)), {})
+    return writer.finish(recording.name, pass_rows(recording, [None] * len(recording), {}), {})
 
 
 def encode_recording(recording: Recording, progress: Progress | None = None) -> bytes:
@@ -27,21 +29,38 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
     writer = ProgramWriter(shares_rows=True)
     rows: list[Row] = []
     diffs: dict[int, bytes] = {}
+    seconds: dict[int, float] = {}
     for snapshot, comparison in zip(recording, compared(recording, progress), strict=True):
-        _add(writer, recording, snapshot)
+        program = _add(writer, recording, snapshot)
+        if program is not None and ESTIMATED_TIME in program.metrics:
+            seconds[snapshot.content] = sum(program.main.metrics[ESTIMATED_TIME].values())
         rows.append(Row(snapshot, *comparison.counts))
         if comparison.diff:
             diffs[snapshot.index] = comparison.diff
-    return writer.finish(recording.name, pass_rows(recording, rows), diffs)
+    return writer.finish(recording.name, pass_rows(recording, rows, seconds), diffs)
 
 
-def _add(writer: ProgramWriter, recording: Recording, snapshot: Snapshot) -> None:
-    if snapshot.content not in writer.programs:
-        writer.add(snapshot.content, enrich(snapshot.program, snapshot=len(recording) > 1))
+def _add(writer: ProgramWriter, recording: Recording, snapshot: Snapshot) -> Program | None:
+    """Write the program of a snapshot, and return it; None if it is there already."""
+    if snapshot.content in writer.programs:
+        return None
+    program = shown_program(recording, snapshot.program)
+    writer.add(snapshot.content, program)
+    return program
 
 
-def pass_rows(recording: Recording, rows: Iterable[Row | None], peaks: Mapping[int, PassPeak] | None = None) -> list[dict[str, Any]]:
-    """The rows of a timeline. A pass that has not been compared yet has no counts, and the peak is there if it has been computed."""
+def shown_program(recording: Recording, program: Program) -> Program:
+    """The program of a snapshot with everything that a page shows."""
+    enriched = enrich(program, snapshot=len(recording) > 1)
+    device = estimated_for(recording.attrs)
+    return enriched if device is None else with_estimates(enriched, device)
+
+
+def pass_rows(
+    recording: Recording, rows: Iterable[Row | None], seconds: Mapping[int, float], peaks: Mapping[int, PassPeak] | None = None
+) -> list[dict[str, Any]]:
+    """The rows of a timeline. A pass that has not been compared yet has no counts, and the peak is there if it has been computed.
+    `seconds` are estimates, by the content of snapshots."""
     shown_rows = []
     for snapshot, row in zip(recording, rows, strict=True):
         before = recording.before(snapshot)
@@ -56,6 +75,7 @@ def pass_rows(recording: Recording, rows: Iterable[Row | None], peaks: Mapping[i
                 "content": snapshot.content,
                 "before": -1 if before is None else before.index,
                 **({"compares": True} if recording.compares else {}),
+                **({"estimatedSeconds": seconds[snapshot.content]} if snapshot.content in seconds else {}),
                 **counts,
                 **({"peak": peaks[snapshot.index].peak_bytes} if peaks and snapshot.index in peaks else {}),
             }

@@ -20,7 +20,7 @@ interface ProgramRow {
   readonly graphs: readonly number[];
   readonly groupings: readonly number[];
   /** Numbers of the facts about the program as a whole; most programs of a recording share them. */
-  readonly facts: { readonly [name in "notes" | "derivatives" | "summary" | "looks"]?: number };
+  readonly facts: { readonly [name in "notes" | "derivatives" | "summary" | "looks" | "device" | "lane"]?: number };
 }
 
 /** Looks up details that did not come with the program, if the host has them. */
@@ -146,6 +146,8 @@ class Tables {
       derivatives: this.fact(row, "derivatives") ?? {},
       summary: this.fact(row, "summary"),
       looks: this.fact(row, "looks"),
+      device: this.fact(row, "device"),
+      lane: this.fact(row, "lane"),
       ...this.detailsOf(rows),
     };
   }

@@ -57,6 +57,9 @@ export interface ProgramData {
   readonly nodePlace: Int32Array;
   /** Numbers about nodes that came with the program. */
   readonly metrics: readonly MetricData[];
+  /** The device that times are estimated for. */
+  readonly device: DeviceData | undefined;
+  readonly lane: LaneData | undefined;
   /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
   readonly details: (node: number) => NodeDetails | undefined;
   /**
@@ -67,6 +70,28 @@ export interface ProgramData {
   /** Marks (1) the nodes with any attribute that passes the test; the value is text, JSON if it is not a string. */
   readonly findAttributes: (test: (key: string, value: string) => boolean) => Uint8Array | undefined;
   readonly findSource: (test: (frame: string) => boolean) => Uint8Array | undefined;
+}
+
+/** What a device can do at best, per second: bytes, FLOPs of products by the type of their operands, and all other FLOPs. */
+export interface DeviceData {
+  readonly title: string;
+  readonly bandwidth: number;
+  readonly products: Readonly<Record<string, number>>;
+  readonly vector?: number;
+}
+
+/** What the device did in one step, in the order of time. Times are in nanoseconds. */
+export interface LaneData {
+  readonly start: readonly number[];
+  readonly duration: readonly number[];
+  /** Which of `kernels`, on which of `streams`, for which node (-1: for none of this program). */
+  readonly kernel: readonly number[];
+  readonly stream: readonly number[];
+  readonly node: readonly number[];
+  readonly kernels: readonly string[];
+  readonly streams: readonly string[];
+  /** How many short ones are not listed. */
+  readonly leftOut: number;
 }
 
 /** CSS colours of a box, from the file. */

@@ -11,7 +11,7 @@ const RANK = CATEGORIES.map((category) => (SIGNIFICANT.includes(category) ? SIGN
 
 /** Row of the theme's paints for every box of a view. */
 export function categoryPaints(program: ProgramData, visible: Visible): Uint8Array {
-  const ofGraph = new Map<number, number>();
+  const fusion = fusionPaints(program);
   const paints = new Uint8Array(visible.boxCount);
   for (let box = 0; box < visible.boxCount; box++) {
     const kind = visible.kind[box];
@@ -24,22 +24,31 @@ export function categoryPaints(program: ProgramData, visible: Visible): Uint8Arr
       // A call of a plain function is a group with another name, not control flow.
       const control = program.ops.control[program.nodeOp[node]];
       if (control === Control.Call) paints[box] = PAINT_GROUP;
-      else if (control === Control.Fusion) paints[box] = fusionPaint(program, node, ofGraph) ?? visible.category[box];
+      else if (control === Control.Fusion) paints[box] = fusion(node) ?? visible.category[box];
     }
   }
   return paints;
 }
 
+/** The row of the theme's paints for a node, as for its box. */
+export function nodePaints(program: ProgramData): (node: number) => number {
+  const fusion = fusionPaints(program);
+  return (node) => (program.ops.control[program.nodeOp[node]] === Control.Fusion ? fusion(node) : undefined) ?? program.nodeCategory[node];
+}
+
 /** The most significant category in the body of a fusion, or undefined if there is none. */
-function fusionPaint(program: ProgramData, node: number, paintOfGraph: Map<number, number>): number | undefined {
-  const graph = program.calls.value[program.calls.start[node]];
-  if (graph === undefined || program.calls.start[node] === program.calls.start[node + 1]) return undefined;
-  let paint = paintOfGraph.get(graph);
-  if (paint === undefined) {
-    let best = SIGNIFICANT.length;
-    for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) best = Math.min(best, RANK[program.nodeCategory[n]]);
-    paint = best < SIGNIFICANT.length ? CATEGORIES.indexOf(SIGNIFICANT[best]) : -1;
-    paintOfGraph.set(graph, paint);
-  }
-  return paint < 0 ? undefined : paint;
+function fusionPaints(program: ProgramData): (node: number) => number | undefined {
+  const paintOfGraph = new Map<number, number>();
+  return (node) => {
+    const graph = program.calls.value[program.calls.start[node]];
+    if (graph === undefined || program.calls.start[node] === program.calls.start[node + 1]) return undefined;
+    let paint = paintOfGraph.get(graph);
+    if (paint === undefined) {
+      let best = SIGNIFICANT.length;
+      for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) best = Math.min(best, RANK[program.nodeCategory[n]]);
+      paint = best < SIGNIFICANT.length ? CATEGORIES.indexOf(SIGNIFICANT[best]) : -1;
+      paintOfGraph.set(graph, paint);
+    }
+    return paint < 0 ? undefined : paint;
+  };
 }

@@ -5,6 +5,7 @@ import { HEAT } from "../../core/scene/theme";
 import type { CostCell, CostView } from "../engine/costProtocol";
 import { Choice } from "../panels/choice";
 import { clipped } from "../panels/outline";
+import { goToCell, useAnswer, useSelectedCells } from "./asked";
 import type { Docked } from "./docked";
 
 const ROW = 24;
@@ -13,43 +14,13 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
   const [metric, setMetric] = useState<string>();
   const [grouping, setGrouping] = useState<string>();
   const [root, setRoot] = useState("");
-  const [view, setView] = useState<CostView>();
-  const [around, setAround] = useState<readonly string[]>([]);
   const [pointed, setPointed] = useState<CostCell>();
   const { program, shown, graphName: graph } = session;
-  const selected = session.view.selection.at(-1) ?? "";
-  // The box of a node in a stack is that of its counterpart in the first repeat.
-  const node = selected ? session.about.node?.node : undefined;
 
   useEffect(() => setRoot(""), [program, graph, grouping]);
-  useEffect(() => {
-    let current = true;
-    if (!program || !shown) return undefined;
-    void session
-      .ask("cost", { metric, grouping, graph, root })
-      .then((answer) => current && setView(answer))
-      .catch(() => undefined);
-    return () => {
-      current = false;
-    };
-  }, [program, shown !== undefined, graph, metric, grouping, root]);
-  useEffect(() => {
-    let current = true;
-    void session
-      .ask("costCells", { key: selected, node })
-      .then((keys) => current && setAround(keys))
-      .catch(() => undefined);
-    return () => {
-      current = false;
-    };
-  }, [view, selected, node]);
-
-  const chosen = around.find((key) => view?.cells.some((cell) => cell.key === key));
-  const go = (cell: CostCell) => {
-    if (cell.node < 0) return;
-    if (cell.isGroup) void session.goToGroup(cell);
-    else void session.goTo(cell.node, graph);
-  };
+  const request = program && shown ? { metric, grouping, graph, root } : undefined;
+  const view = useAnswer(session, "cost", request, [program, shown !== undefined, graph, metric, grouping, root]);
+  const chosen = useSelectedCells(session, "cost", view).find((key) => view?.cells.some((cell) => cell.key === key));
   const depth = view?.cells.reduce((most, cell) => Math.max(most, cell.depth), 0) ?? 0;
   return (
     <section class="sheet cost" aria-label="Cost">
@@ -84,7 +55,7 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
                 top: `${cell.depth * ROW}px`,
                 background: HEAT[heat(cell.share)][session.theme.name],
               }}
-              onClick={() => go(cell)}
+              onClick={() => goToCell(session, cell)}
               onDblClick={() => cell.isGroup && setRoot(cell.key)}
               onPointerEnter={() => {
                 setPointed(cell);

@@ -8,13 +8,17 @@ import { DOCK, type DockPanel } from "../state/panels";
 import type { PanelSizes } from "../state/panelSizes";
 import { CostPanel } from "./costPanel";
 import type { Docked } from "./docked";
+import { KernelPanel } from "./kernelPanel";
 import { MemoryPanel } from "./memoryPanel";
+import { RooflinePanel } from "./rooflinePanel";
 import { TextPanel } from "./textPanel";
 
 const PANELS: { readonly [name in DockPanel]: { readonly title: string; readonly Panel: (docked: Docked) => JSX.Element } } = {
   table: { title: "Table", Panel: TablePanel },
   memory: { title: "Memory", Panel: MemoryPanel },
   cost: { title: "Cost", Panel: CostPanel },
+  roofline: { title: "Roofline", Panel: RooflinePanel },
+  kernels: { title: "Kernels", Panel: KernelPanel },
   listing: { title: "Text", Panel: TextPanel },
 };
 

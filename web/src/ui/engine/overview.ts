@@ -2,9 +2,10 @@
 import { drawnGroups, valuesOf } from "../../core/metrics/values";
 import { MODULE, groupingNamed } from "../../core/program/names";
 import { Forwards } from "../../core/program/ops";
+import type { MetricData } from "../../core/program/metrics";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import { Role } from "../../core/program/roles";
-import { CATEGORIES, type Grouping } from "../../core/program/types";
+import { CATEGORIES, type Grouping, type ProgramData } from "../../core/program/types";
 import { depthOf } from "../../core/view/groups/grouping";
 import { traitsOf } from "../../core/view/traits";
 import { quantityText } from "../../core/text/quantities";
@@ -38,39 +39,48 @@ export function overview(index: ProgramIndex): Overview {
     operations,
     kernels: fusions > 0 ? fusions + customCalls : 0,
     dtypes: ranked.map(([dtype, count]) => ({ dtype: strings.at(dtype), share: count / values })),
+    heaviestBy: weightOf(program)?.name ?? "",
     heaviest: heaviestModules(index),
   };
 }
 
-/** Modules with the most FLOPs in operations of their own. Those of repeated layers count together: "h.#/mlp". */
+/** What modules are ranked by: measured time, or else FLOPs. */
+function weightOf({ metrics }: ProgramData): MetricData | undefined {
+  return (
+    metrics.find(({ unit, origin, combine }) => unit === "s" && origin === "measured" && combine === "sum") ??
+    metrics.find(({ name }) => name === "flops")
+  );
+}
+
+/** Modules with the most time or FLOPs in operations of their own. Those of repeated layers count together: "h.#/mlp". */
 function heaviestModules(index: ProgramIndex): HeavyModule[] {
   const { program } = index;
-  const metric = program.metrics.find(({ name }) => name === "flops");
+  const metric = weightOf(program);
   const grouping = groupingNamed(program, MODULE)?.groupCount ? groupingNamed(program, MODULE) : program.groupings[0];
   if (!metric || !grouping || grouping.groupCount === 0) return [];
   const { node: values, graph } = valuesOf(program, metric);
   const { nodeGroup } = drawnGroups(program, grouping);
   const { graphStart, entry } = program;
-  const kinds = new Map<string, { flops: number; groups: Set<number>; node: number }>();
+  const kinds = new Map<string, { amount: number; groups: Set<number>; node: number }>();
   const names = new Map<number, string>();
   for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
     const group = nodeGroup[n];
     if (group < 0 || !(values[n] > 0)) continue;
     if (!names.has(group)) names.set(group, pattern(index, grouping, group));
     const name = names.get(group)!;
-    const kind = kinds.get(name) ?? { flops: 0, groups: new Set<number>(), node: n };
-    kind.flops += values[n];
+    const kind = kinds.get(name) ?? { amount: 0, groups: new Set<number>(), node: n };
+    kind.amount += values[n];
     kind.groups.add(group);
     kinds.set(name, kind);
   }
-  const ranked = [...kinds].sort((a, b) => b[1].flops - a[1].flops).slice(0, MOST_MODULES);
-  return ranked.map(([name, { flops, groups, node }]) => ({
+  const ranked = [...kinds].sort((a, b) => b[1].amount - a[1].amount).slice(0, MOST_MODULES);
+  return ranked.map(([name, { amount, groups, node }]) => ({
     name,
     repeats: groups.size,
     node,
     level: depthOf(grouping, nodeGroup[node]),
-    text: quantityText(flops, metric.unit),
-    share: flops / graph[entry],
+    text: quantityText(amount, metric.unit),
+    share: amount / graph[entry],
   }));
 }
 
@@ -78,5 +88,10 @@ function heaviestModules(index: ProgramIndex): HeavyModule[] {
 function pattern(index: ProgramIndex, grouping: Grouping, group: number): string {
   const names: string[] = [];
   for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(index.text(grouping.groupName[g]).split(": ")[0]);
-  return names.join("/").replace(/\d+/g, "#");
+  return patternOf(names.join("/"));
+}
+
+/** What the names of repeated layers have in common. */
+export function patternOf(name: string): string {
+  return name.replace(/\d+/g, "#");
 }

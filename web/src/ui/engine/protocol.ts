@@ -13,6 +13,7 @@ import type { PassRow } from "../../core/program/recording/types";
 import type { Camera } from "../../core/base/camera";
 import type { SpatialData } from "../canvas/spatial";
 import type { CostMethods } from "./costProtocol";
+import type { LaneMethods } from "./laneProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
 import type { TextMethods } from "./textProtocol";
 import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
@@ -84,6 +85,8 @@ export interface Overview {
   /** Fusions and library calls; 0 if nothing is fused. */
   readonly kernels: number;
   readonly dtypes: readonly { readonly dtype: string; readonly share: number }[];
+  /** The modules that weigh most, and by which metric. */
+  readonly heaviestBy: string;
   readonly heaviest: readonly HeavyModule[];
 }
 
@@ -391,7 +394,7 @@ export interface Paper {
 }
 
 /** Every question with its answer. */
-export interface Methods extends MemoryMethods, CostMethods, TextMethods {
+export interface Methods extends MemoryMethods, CostMethods, LaneMethods, TextMethods {
   load(params: { readonly at: WireAt }): ProgramSummary;
   /** Takes a file of node data; answers with statistics of the runs in it. */
   nodeData(params: DataFile): readonly DataStatistics[];

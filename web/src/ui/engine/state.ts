@@ -10,7 +10,7 @@ import type { RemoteDetails } from "./details";
 import { programFacts, totals } from "./facts";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import { opensInHalves } from "../../core/view/twoHalves/columns";
-import type { Cost } from "./cost";
+import type { Cells } from "./cells";
 import type { ShownMemory } from "./memory";
 import type { Passes, PassShown } from "./passes";
 import type { ProgramSummary, WireAt } from "./protocol";
@@ -35,7 +35,8 @@ export class EngineState {
   drawn: Drawn | undefined;
   table: Table | undefined;
   memory: ShownMemory | undefined;
-  cost: Cost | undefined;
+  /** What the panels about costs list. */
+  cells: { cost?: Cells; roofline?: Cells } = {};
   text: ShownText | undefined;
   destinations: Destinations | undefined;
   layouts = new LayoutCache();
@@ -59,7 +60,8 @@ export class EngineState {
     this.remote = remote;
     if (this.loaded?.index.program === program) return;
     this.loaded = { index: indexOf(program), highlighter: new Highlighter(program) };
-    this.table = this.memory = this.cost = undefined;
+    this.table = this.memory = undefined;
+    this.cells = {};
   }
 
   /** Fetches the attributes of these nodes, or of all. */

@@ -230,6 +230,14 @@ export const COMMANDS: readonly Command[] = [
   { name: "Table", press: "b", ...panel("table") },
   { name: "Memory", keys: "u", what: "Memory: what is in use while the program runs", press: "u", ...panel("memory") },
   { name: "Cost", keys: "h", what: "Cost: the heaviest modules and source lines", press: "h", ...panel("cost") },
+  {
+    name: "Roofline",
+    keys: "H",
+    what: "Roofline: the limits of a device, and where time could be saved",
+    press: "H",
+    ...panel("roofline"),
+  },
+  { name: "Kernels", keys: "q", what: "Kernels: one step in the order of time", press: "q", ...panel("kernels") },
   { name: "Text", keys: "x", what: "Text: the program line by line, before and after a pass", press: "x", ...panel("listing") },
   { name: "Styles", ...panel("styles") },
   {
@@ -316,7 +324,7 @@ export function paletteCommands(at: Where): Command[] {
 /** How the numbers of a metric become colours. */
 export const COLOUR_SCALES = VIEW_OPTIONS.colourScale.choices;
 
-export function scaleColours(session: Session, colourScale: (typeof COLOUR_SCALES)[number] = "value"): void {
+export function scaleColours(session: Session, colourScale: (typeof COLOUR_SCALES)[number]): void {
   session.change({ ...session.view, colourScale }, { keepCamera: true });
 }
 

@@ -44,7 +44,7 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
         </ul>
       </Section>
       {overview.heaviest.length > 0 && (
-        <Section title="Heaviest modules by FLOPs">
+        <Section title={`Heaviest modules by ${overview.heaviestBy === "flops" ? "FLOPs" : overview.heaviestBy}`}>
           <ul class="bars">
             {overview.heaviest.map(({ name, repeats, node, level, text, share }) => (
               <li key={name}>

@@ -3,7 +3,17 @@ import type { PanelName } from "./panels";
 import { Signal } from "./signal";
 
 const PLACE = "opscope.panels";
-const SIZED = ["outline", "details", "table", "memory", "cost", "listing", "passes"] as const satisfies readonly PanelName[];
+const SIZED = [
+  "outline",
+  "details",
+  "table",
+  "memory",
+  "cost",
+  "roofline",
+  "kernels",
+  "listing",
+  "passes",
+] as const satisfies readonly PanelName[];
 const LEAST = 120;
 
 /** The styles are as wide as the details, which they cover. */

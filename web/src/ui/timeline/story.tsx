@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { bytesText } from "../../core/text/quantities";
 import type { Change, Evidence } from "../../core/program/recording/types";
+import { quantityText } from "../../core/text/quantities";
 import type { HistoryRow, PassFacts } from "../engine/passProtocol";
 import type { NodeFacts, NodeName } from "../engine/protocol";
 import { clipped } from "../panels/outline";
@@ -32,7 +33,7 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
   if (!row) return null;
   const before = timeline.rows[row.before];
   const [entryBefore, entryAfter] = facts?.entry ?? [0, 0];
-  const change = (from: number | undefined, to: number) => `${from === undefined ? "" : `${numberText(from)} → `}${numberText(to)}`;
+  const change = (from: number | undefined, to: number, text = numberText) => `${from === undefined ? "" : `${text(from)} → `}${text(to)}`;
   return (
     <>
       <h2>{clipped(compares && before ? `${before.name} → ${row.name}` : row.name, 600)}</h2>
@@ -63,6 +64,12 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
             <li>
               <span>time</span>
               <span class="n">{secondsText(row.seconds)}</span>
+            </li>
+          )}
+          {row.estimatedSeconds !== undefined && (
+            <li title="Of the program after it, at the limits of the device; estimated">
+              <span>time at best</span>
+              <span class="n">{change(before?.estimatedSeconds, row.estimatedSeconds, (seconds) => quantityText(seconds, "s"))}</span>
             </li>
           )}
           <li>

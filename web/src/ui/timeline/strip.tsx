@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PassRow } from "../../core/program/recording/types";
+import { quantityText } from "../../core/text/quantities";
 import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
@@ -340,7 +341,10 @@ function CardView({
           {row.nodes.toLocaleString("en-US")} nodes
         </span>
       </span>
-      <Counts row={row} />
+      <span class="pass-foot">
+        <Counts row={row} />
+        {row.estimatedSeconds !== undefined && <span class="quiet-text">{quantityText(row.estimatedSeconds, "s")}</span>}
+      </span>
     </div>
   );
 }
@@ -387,7 +391,8 @@ function spoken(row: PassRow, pass: number): string {
         : isStart(row)
           ? "initial program"
           : "unchanged";
-  return `${pass}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}`;
+  const best = row.estimatedSeconds === undefined ? "" : `; the program takes ${quantityText(row.estimatedSeconds, "s")} at best`;
+  return `${pass}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}${best}`;
 }
 
 export function secondsText(seconds: number): string {

@@ -8,7 +8,7 @@ import { type MetricData, withRatios } from "../metrics";
 import { Forwards, joinedOps } from "../ops";
 import { NO_OPERAND } from "../parameters";
 import { isArgument } from "../roles";
-import type { Csr, Csr2, Grouping, Looks, ProgramData, StringTable } from "../types";
+import type { Csr, Csr2, Grouping, LaneData, Looks, ProgramData, StringTable } from "../types";
 import { isReplaced } from "./history";
 import type { PassDiff } from "./types";
 
@@ -127,6 +127,8 @@ class Merging {
       // Groups of the program after keep their numbers, which the summary uses.
       summary: now.summary,
       looks: this.looks(),
+      device: now.device,
+      lane: this.lane(),
       derivatives: { ...old.derivatives, ...now.derivatives },
       details: (node) => (after[node] >= 0 ? now.details(after[node]) : old.details(before[node])),
       findAttribute: (key, test) => this.marks((program) => program.findAttribute(key, test)),
@@ -253,6 +255,11 @@ class Merging {
       });
     });
     return { ...rows, extra: Int32Array.from(extra) };
+  }
+
+  private lane(): LaneData | undefined {
+    const { lane } = this.now;
+    return lane && { ...lane, node: lane.node.map((node) => (node < 0 ? -1 : this.numberOfAfter[node])) };
   }
 
   private looks(): Looks | undefined {

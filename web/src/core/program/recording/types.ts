@@ -13,6 +13,8 @@ export interface PassRow {
   readonly before: number;
   /** It is the second of two programs that are compared, not a pass. */
   readonly compares?: boolean;
+  /** What the program takes at best on the device that times are estimated for. */
+  readonly estimatedSeconds?: number;
   /** Absent until the passes are compared. */
   readonly added?: number;
   readonly removed?: number;

@@ -1,8 +1,9 @@
 /** Who answers which question. The type refuses a question without an answer. */
-import { cost, costCells } from "./cost";
+import { cellsAt, cost, roofline } from "./cost";
 import { chain, edge, gradient, group, markdown, node, output, overview, saved, trace } from "./facts";
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
+import { lane } from "./lane";
 import { load, nodeData } from "./load";
 import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage, memoryWhatIf } from "./memory";
 import { follow, history, match, passes, passesTouching, passesTouchingBox, passFacts } from "./passes";
@@ -39,7 +40,9 @@ export const HANDLERS: Handlers = {
   png,
   svg,
   cost,
-  costCells,
+  roofline,
+  cellsAt,
+  lane,
   memory,
   memoryWhatIf,
   memoryUsage,

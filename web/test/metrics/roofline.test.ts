@@ -1,0 +1,81 @@
+/** Points of a roofline: where they are, what they would save, and which of them are alike. */
+import { expect, it } from "vitest";
+import { metricsOf } from "../../src/core/metrics/counted";
+import { rooflineOf, roofsOf } from "../../src/core/metrics/roofline";
+import { indexOf } from "../../src/core/program/programIndex";
+import type { DeviceData, ProgramData } from "../../src/core/program/types";
+import { Roofline } from "../../src/ui/engine/roofline";
+import { makeProgram } from "../view/program";
+
+const DEVICE: DeviceData = { title: "a card", bandwidth: 100, products: { f32: 1000, bf16: 4000, f16: 4000 }, vector: 1000 };
+const layer = (number: number, seconds: number) => ({
+  id: `dot.${number}`,
+  op: "dot",
+  inputs: ["x"],
+  scope: `layer_${number}/mlp`,
+  metrics: { flops: 4000, bytes: 10, "device time": seconds, "estimated time": 1 },
+});
+const program: ProgramData = {
+  ...makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "x", role: "parameter" },
+        layer(0, 3),
+        layer(1, 4),
+        { id: "copy", op: "copy", inputs: ["x"], metrics: { flops: 0, bytes: 100, "device time": 2, "estimated time": 1 } },
+        { id: "odd", op: "mystery", inputs: ["x"], scope: "layer_1/mlp", metrics: { "device time": 1 } },
+      ],
+    },
+  ]),
+  device: DEVICE,
+};
+const time = metricsOf(program).find(({ name }) => name === "device time")!;
+const id = (node: number) => program.strings.at(program.nodeId[node]);
+
+it("has the intensity and the rate of what computes, and the time at best of what is known", () => {
+  expect(rooflineOf(program, time, 0).map(({ node, intensity, rate, best }) => [id(node), intensity, rate, best])).toEqual([
+    ["dot.1", 400, 1000, 1],
+    ["dot.0", 400, 4000 / 3, 1],
+    ["copy", Number.NaN, Number.NaN, 1],
+    ["odd", Number.NaN, Number.NaN, Number.NaN],
+  ]);
+});
+
+it("sums up groups, in which a node of unknown cost saves nothing", () => {
+  const [grouping] = program.groupings;
+  const points = rooflineOf(program, time, 0, grouping).map(({ group, seconds, best }) => [
+    group < 0 ? "" : program.strings.at(grouping.groupName[group]),
+    seconds,
+    best,
+  ]);
+  expect(points).toEqual([
+    ["mlp", 5, 2],
+    ["mlp", 3, 1],
+    ["", 2, 1],
+  ]);
+});
+
+it("has one roof for types of the same rate", () => {
+  expect(roofsOf(DEVICE)).toEqual([
+    { rate: 4000, name: "bf16, f16" },
+    { rate: 1000, name: "f32, vector" },
+  ]);
+});
+
+it("lists first what would save most, the same nodes of all layers together", () => {
+  const { view } = new Roofline(indexOf(program), { metric: undefined, grouping: undefined, graph: "main" }, [], program.groupings[0]);
+  expect(view!.gains.map(({ name, where, count, text, best, part }) => [name, where, count, text, best, part])).toEqual([
+    ["dot.#", "layer_#/mlp", 2, "7 s", "2 s", 0.5],
+    ["copy", "", 1, "2 s", "1 s", 0.1],
+    ["odd", "layer_1/mlp", 1, "1 s", "", 0],
+  ]);
+  const unknown = new Roofline(
+    indexOf({ ...program, metrics: program.metrics.filter(({ name }) => name !== "estimated time") }),
+    { metric: undefined, grouping: undefined, graph: "main" },
+    [],
+    program.groupings[0],
+  ).view!;
+  expect(unknown.hasGains).toBe(false);
+  expect(unknown.gains.map(({ name, part }) => [name, part])[0]).toEqual(["dot.#", 0.7]);
+});
