@@ -1,7 +1,7 @@
 """Makes the pictures of the viewer for README.md, docs/viewer.md and docs/passes.md: `python docs/viewer/make.py [NAME…]`.
 
 Needs Chromium, `.bench/transformer2_lowered.hlo` and `.bench/transformer24.hlo`, which benchmarks/make_hlo.py makes, and for the
-timeline the sample data next to the repository.
+timeline and the times the sample data next to the repository.
 
 `python docs/viewer/make.py --review DIRECTORY [NAME=SOURCE…]` takes views to look at after a change, which are not kept: in a small
 window, a usual one and on a large screen, light and dark, and comparisons also as a person with deuteranopia sees them. A SOURCE is
@@ -96,6 +96,16 @@ def timeline(page: Page) -> None:
     find(page, "id:fusion.16")
 
 
+def profile(page: Page) -> None:
+    """A training step on an H200: shares of its time on the graph, and what to fix first."""
+    page.get_by_label("Colour by", exact=True).select_option("device time")
+    for key in ("o", "H", "f"):
+        idle(page)
+        page.keyboard.press(key)
+    idle(page)
+    page.get_by_role("list", name="Most to gain").wait_for()
+
+
 class Picture(NamedTuple):
     source: str | Path
     act: Callable[[Page], None]
@@ -112,6 +122,7 @@ PICTURES = {
     "compiled": Picture(".bench/transformer24.hlo", compiled, "dark"),
     "table": Picture("src/opscope/examples/train_step.hlo", table),
     "everything": Picture(".bench/transformer24.hlo", everything, "dark"),
+    "profile": Picture(SAMPLES / "profiles" / "h200_jax_train_step.tar.gz", profile, width=1360, height=1160),
     "timeline": Picture(SAMPLES / "xla_gpu_scan_passes.tar.gz", timeline, directory="passes"),
 }
 
@@ -173,11 +184,13 @@ def shots(browser: Browser, page_file: Path, view: Reviewed) -> Iterator[tuple[s
 
 
 def load(source: Path, directory: Path) -> opscope.Program | opscope.Recording:
-    """A program, or the recording of a packed directory of dumps."""
+    """A program, the recording of a packed directory of dumps, or the training step of a packed profile."""
     if not source.name.endswith(".tar.gz"):
         return opscope.load(source)
     with tarfile.open(source) as archive:
         archive.extractall(directory, filter="data")
+    if source.parent.name == "profiles":
+        return opscope.load(next(directory.rglob("*.xplane.pb")), module="jit_train_step", device="h200")
     return opscope.open_recording(directory / source.name.removesuffix(".tar.gz"))
 
 
