@@ -1,6 +1,9 @@
 """How much of a GPU's time opscope puts on instructions, and how much of it on the right one.
 
-    python benchmarks/attribution.py ../shared/data/profiles/h200_jax*.tar.gz [--keep]
+    python benchmarks/attribution.py ../shared/data/profiles/h200_*.tar.gz [--xprof PYTHON] [--keep]
+
+`--xprof` names a Python that has XProf (`pip install xprof` in an environment of its own): what its hlo_stats put on instructions comes
+beside it. For PyTorch, the rows are a trace by itself and, with a TORCH_TRACE log, on the launches of Inductor's code.
 
 The truth comes from profiles without command buffers, in which every kernel names its instruction: the names are hidden, and the kernels
 placed by the schedule alone. `long` repeats the steps of a profile, to show how the time grows with the trace.
@@ -8,13 +11,17 @@ placed by the schedule alone. `long` repeats the steps of a profile, to show how
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
+import subprocess
 import tarfile
+import tempfile
 import time
 from pathlib import Path
 
 from results import Figure, keep
 
+from opscope.loading import load_timed
 from opscope.profile.model import Event, Profile
 from opscope.profile.place import place
 from opscope.profile.xplane import read_xplane
@@ -22,6 +29,15 @@ from opscope.program import Program
 from opscope.readers.hlo_proto import hlo_proto, program_of
 
 LONG = 100
+HLO_STATS = """
+import json, sys
+from xprof.convert.raw_to_tool_data import xspace_to_tool_data
+table = json.loads(xspace_to_tool_data([sys.argv[1]], "hlo_stats", {})[0])
+table = table[0] if isinstance(table, list) else table
+column = [each["id"] for each in table["cols"]].index("total_self_time")
+print(json.dumps(sum(row["c"][column]["v"] for row in table["rows"]) * 1e-6))
+"""
+"""Prints the seconds that XProf puts on instructions."""
 
 
 def trace_of(archive: Path) -> bytes:
@@ -37,7 +53,35 @@ def repeated(events: list[Event], times: int) -> list[Event]:
     return [event._replace(start=event.start + i * length) for i in range(times) for event in events]
 
 
-def figures(archive: Path) -> list[Figure]:
+def xprof_seconds(python: Path, trace: bytes) -> float:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "host.xplane.pb")
+        path.write_bytes(trace)
+        done = subprocess.run([python, "-c", HLO_STATS, path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+        return float(json.loads(done.stdout.splitlines()[-1]))
+
+
+def torch_figures(archive: Path) -> list[Figure]:
+    """Of an eager trace by itself, and of a compiled one by itself and on the code that ran."""
+    name = archive.name.removesuffix(".tar.gz")
+    with tempfile.TemporaryDirectory() as directory, tarfile.open(archive) as files:
+        files.extractall(directory, filter="data")
+        traces = {trace: next(Path(directory).rglob(f"{trace}.json")) for trace in ("eager", "compiled")}
+        log = next(Path(directory).rglob("dedicated_log_torch_trace*.log"))
+        timed = {trace: load_timed(str(path)) for trace, path in traces.items()}
+        timed["compiled, on launches"] = load_timed(str(log), profile=str(traces["compiled"]))
+        measured = []
+        for trace, programs in timed.items():
+            times = [one.times for one in programs if one.times is not None]
+            placed, total = sum(each.placed_seconds for each in times), sum(each.device_seconds for each in times)
+            work = sum(len(each.step) for each in times)
+            measured.append(Figure(f"device time placed, {trace}", placed / total, "", name, work))
+        return measured
+
+
+def figures(archive: Path, xprof: Path | None) -> list[Figure]:
+    if "torch" in archive.name:
+        return torch_figures(archive)
     data = trace_of(archive)
     name = archive.name.removesuffix(".tar.gz")
     started = time.perf_counter()
@@ -63,6 +107,8 @@ def figures(archive: Path) -> list[Figure]:
         Figure("place", placing, "s", name, len(events)),
         Figure(f"place, {LONG} times the steps", longer, "s", name, len(long)),
     ]
+    if xprof is not None:
+        measured.insert(1, Figure("device time placed by XProf", xprof_seconds(xprof, data) / total, "", name, len(events)))
     if is_named:
         truth = place(program, events)
         right = sum(min(seconds, times.seconds.get(node, 0.0)) for node, seconds in truth.seconds.items())
@@ -71,10 +117,15 @@ def figures(archive: Path) -> list[Figure]:
 
 
 def main() -> None:
-    measured = [figure for path in sys.argv[1:] if not path.startswith("--") for figure in figures(Path(path))]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("archives", nargs="+", type=Path)
+    parser.add_argument("--xprof", type=Path, metavar="PYTHON")
+    parser.add_argument("--keep", action="store_true")
+    chosen = parser.parse_args()
+    measured = [figure for path in chosen.archives for figure in figures(path, chosen.xprof)]
     for figure in measured:
         print(f"{figure.graph:34} {figure.name:40} {figure.value:.6g} {figure.unit} {figure.target}")
-    if "--keep" in sys.argv:
+    if chosen.keep:
         keep("attribution", measured)
 
 
