@@ -1,5 +1,5 @@
 import { PrefixCounter, sortByKey } from "../../base/arrays";
-import { type Csr } from "../../base/csr";
+import type { Csr } from "../../base/csr";
 import type { Elements } from "../elements";
 
 /**
