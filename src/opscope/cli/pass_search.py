@@ -62,7 +62,7 @@ def _cells(row: PassMatches) -> tuple[str, ...]:
 
 
 def _some(row: PassMatches) -> str:
-    return ", ".join(row.ids) + (", …" if len(row.ids) == 8 else "")
+    return ", ".join(row.ids) + (", …" if row.more else "")
 
 
 def _index(snapshot: Snapshot | None) -> int:

@@ -20,6 +20,8 @@ class PassMatches(NamedTuple):
     nodes: int
     ids: tuple[str, ...]
     """The first few nodes that were not there before the pass."""
+    more: bool
+    """Whether there are more of them."""
 
 
 def search_passes(recording: Recording, query: str, progress: Progress | None = None, *, compared: bool = True) -> list[PassMatches]:
@@ -29,4 +31,5 @@ def search_passes(recording: Recording, query: str, progress: Progress | None = 
     """
     wire = encode_recording(recording, progress) if compared else encode_programs(recording)
     _, answer = host.run(wire, [("load", None), ("searchPasses", {"query": query})])
-    return [PassMatches(recording[row["pass"]], row["touched"], row["count"], tuple(row["ids"])) for row in json.loads(answer)]
+    rows = json.loads(answer)
+    return [PassMatches(recording[row["pass"]], row["touched"], row["count"], tuple(row["ids"]), row["more"]) for row in rows]

@@ -41,6 +41,8 @@ export interface PassMatches {
   readonly count: number;
   /** The first few nodes that were not there before the pass. */
   readonly ids: readonly string[];
+  /** Are there more of them? */
+  readonly more: boolean;
 }
 
 const MOST_IDS = 8;
@@ -68,6 +70,7 @@ export function searchPasses(
     const before = row.before >= 0 ? after(row.before) : undefined;
     const what = before && rows[row.before].content !== row.content ? diff(pass) : undefined;
     const fresh = [...ids].filter((id) => !before?.ids.has(id));
-    return { pass, touched: !!what && touches(what, before!.found, found), count: found.nodes.size, ids: fresh.slice(0, MOST_IDS) };
+    const touched = !!what && touches(what, before!.found, found);
+    return { pass, touched, count: found.nodes.size, ids: fresh.slice(0, MOST_IDS), more: fresh.length > MOST_IDS };
   });
 }
