@@ -49,13 +49,13 @@ class Roofline:
     def __init__(self, program: Program, device: Device) -> None:
         self.program, self.device = program, device
         self.seconds: dict[str, dict[str, float]] = {}
-        self._costs = CostModel(program)
+        self.costs = CostModel(program)
         self._work: dict[str, _Work] = {}
-        inlined = self._costs.inlined
+        inlined = self.costs.inlined
         for graph in program.callees_first():
             self._work[graph.name] = Counter()
             self.seconds[graph.name] = {}
-            for node, cost in zip(graph.nodes, self._costs.nodes(graph), strict=True):
+            for node, cost in zip(graph.nodes, self.costs.nodes(graph), strict=True):
                 if cost is FREE:
                     continue
                 work = self._work_of(graph, node, cost.flops)
@@ -71,7 +71,7 @@ class Roofline:
 
     def is_memory_bound(self, graph: Graph, node: Node) -> bool:
         """Whether moving the node's bytes takes longer than its arithmetic."""
-        cost = self._costs.node(graph, node)
+        cost = self.costs.node(graph, node)
         return cost.bytes / self.device.bandwidth > self._arithmetic(self._work_of(graph, node, cost.flops))
 
     def _work_of(self, graph: Graph, node: Node, flops: int) -> _Work:

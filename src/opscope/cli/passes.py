@@ -73,14 +73,16 @@ def command(
     opscope passes dump_dir --cost --device h200
     opscope passes dump_dir --memory
     """
-    from opscope.analysis.devices import device_of
-    from opscope.recording.pass_costs import pass_costs
     from opscope.recording.sources import open_recording
     from opscope.render.wire.compare_passes import compared_rows
 
     if device is not None and not cost:
         raise click.UsageError("--device applies to --cost.")
-    chosen_device = None if device is None else device_of(device)
+    chosen_device = None
+    if device is not None:
+        from opscope.analysis.devices import device_of
+
+        chosen_device = device_of(device)
     with progress(f"reading {source}") as report:
         recording = open_recording(source, report, format=from_format)
     if module is not None:
@@ -102,6 +104,8 @@ def command(
         rows, everything = _slowest_first(source, rows), True
     costs: dict[int, PassCost] = {}
     if cost:
+        from opscope.recording.pass_costs import pass_costs
+
         with progress("estimating costs") as report:
             costs = pass_costs((row.snapshot for row in rows), chosen_device, report)
     peaks = _peaks(recording, rows) if memory else {}

@@ -26,8 +26,9 @@ def pass_costs(snapshots: Iterable[Snapshot], device: Device | None = None, prog
     """The cost after each pass, by the index of its snapshot."""
 
     def cost(program: Program) -> PassCost:
-        total = CostModel(program).total
-        seconds = None if device is None else sum(Roofline(program, device).seconds[program.entry].values())
+        roofline = None if device is None else Roofline(program, device)
+        total = (CostModel(program) if roofline is None else roofline.costs).total
+        seconds = None if roofline is None else sum(roofline.seconds[program.entry].values())
         return PassCost(total.flops, total.bytes, total.unknown, seconds)
 
     return per_pass(snapshots, cost, progress)
