@@ -32,14 +32,21 @@ def browser(chromium: Callable[..., Any]) -> Iterator[Any]:
     started.close()
 
 
+@pytest.fixture(scope="module")
+def motion() -> str:
+    """Pictures change at once, which saves the wait for every motion. Modules about what a person sees moving override this."""
+    return "reduce"
+
+
 @contextmanager
-def opening(browser: Any) -> Iterator[Callable[..., Viewer]]:
+def opening(browser: Any, motion: str) -> Iterator[Callable[..., Viewer]]:
     """Opens an address and waits for the picture. At the end: no console error, no request to anywhere else."""
     viewers: list[Viewer] = []
     contexts: list[Any] = []
 
     def open_address(address: str, *, wait: bool = True, faults: bool = False, **settings: Any) -> Viewer:
-        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, "accept_downloads": True} | settings)
+        usual = {"viewport": {"width": 1400, "height": 900}, "accept_downloads": True, "reduced_motion": motion}
+        context = browser.new_context(**usual | settings)
         context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()
@@ -64,15 +71,15 @@ def opening(browser: Any) -> Iterator[Callable[..., Viewer]]:
 
 
 @pytest.fixture
-def open_address(browser: Any) -> Iterator[Callable[..., Viewer]]:
-    with opening(browser) as open_address:
+def open_address(browser: Any, motion: str) -> Iterator[Callable[..., Viewer]]:
+    with opening(browser, motion) as open_address:
         yield open_address
 
 
 @pytest.fixture(scope="module")
-def open_shared(browser: Any) -> Iterator[Callable[..., Viewer]]:
+def open_shared(browser: Any, motion: str) -> Iterator[Callable[..., Viewer]]:
     """Like `open_address`, for a page that many tests use: opening it takes longer than most tests."""
-    with opening(browser) as open_address:
+    with opening(browser, motion) as open_address:
         yield open_address
 
 

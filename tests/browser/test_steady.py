@@ -11,6 +11,11 @@ from browser.harness import Open, Viewer, until
 from browser.samples import network
 
 
+@pytest.fixture(scope="module")
+def motion() -> str:
+    return "no-preference"
+
+
 @pytest.fixture
 def viewer(open_file: Open) -> Viewer:
     viewer = open_file(network())
