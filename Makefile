@@ -165,14 +165,13 @@ $(BUNDLE): .stamps/npm web/build.mjs web/package.json $(shell find web/src -type
 	touch $@
 
 .stamps/browser:
+	as_root=""; [ "$$(id -u)" = 0 ] || as_root=sudo
+	install() { $$as_root apt-get update -qq && $$as_root apt-get install -qq -y --no-install-recommends "$$@" > /dev/null; }
 	if ! command -v chromium > /dev/null || ! command -v firefox-esr > /dev/null; then
 	  echo "• installing Chromium and Firefox for the browser tests"
-	  as_root=""
-	  if [ "$$(id -u)" != 0 ]; then
-	    command -v sudo > /dev/null || { echo "Chromium and Firefox are needed for the browser tests and installing them needs root: apt-get install chromium firefox-esr" >&2; exit 1; }
-	    as_root=sudo
-	  fi
-	  $$as_root apt-get update -qq
-	  $$as_root apt-get install -qq -y --no-install-recommends chromium firefox-esr > /dev/null
+	  [ -z "$$as_root" ] || command -v sudo > /dev/null || { echo "Chromium and Firefox are needed for the browser tests and installing them needs root: apt-get install chromium firefox-esr" >&2; exit 1; }
+	  install chromium firefox-esr
 	fi
+	# The tests run without it too, but take longer.
+	command -v chromium-headless-shell > /dev/null || install chromium-headless-shell 2> /dev/null || echo "• chromium-headless-shell is not available; Chromium does it"
 	mkdir -p .stamps && touch $@
