@@ -166,11 +166,13 @@ export class Panes {
     try {
       for (const session of [this.main, ...this.list.map((pane) => pane.session)]) {
         if (session === from || !session.shown) continue;
+        // Somebody may choose another pass meanwhile; then the pane is brought in step again.
+        const { pass } = session.view;
         const counterpart = await this.find(from, node, session);
         if (counterpart) await session.goToAll(counterpart.nodes, counterpart.graph);
         else session.selectItem(undefined);
         this.lastNode.set(session, session.about.node);
-        this.lastPass.set(session, session.view.pass);
+        this.lastPass.set(session, pass);
       }
     } catch (error) {
       this.main.say(error instanceof Error ? error.message : String(error));
