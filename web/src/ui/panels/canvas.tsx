@@ -104,8 +104,10 @@ export function Canvas({
       </div>
       <div class="foot">
         {shown && <Legend session={session} />}
-        {shown && <Counts session={session} />}
-        <Zoom session={session} />
+        <div class="status">
+          {shown && <Counts session={session} />}
+          <Zoom session={session} />
+        </div>
       </div>
     </main>
   );

@@ -7,8 +7,9 @@ import { PAGE } from "./depth";
 import { isCalm, wideGroups } from "./expansion";
 import { type Arranged, scaleIn } from "./fitToScreen";
 
-/** The room that a page of boxes has in a window of 1600 × 1000 pixels. */
+/** The room that a page of boxes has in a window of 1600 × 1000 pixels, and how many pages of room are a large screen. */
 const USUAL = 1024 * 860;
+const LARGE = 1.5;
 /** Views that are tried. In a program with more nodes than this, each of them takes too long. */
 const MOST_TRIED = 8;
 const MOST_NODES = 200_000;
@@ -16,7 +17,7 @@ const MOST_NODES = 200_000;
 /** How many boxes a picture may have in this much room; 0: no more than it has. */
 export function boxesFor(room: Size, { boxOfNode }: Visible): number {
   const pages = (room.width * room.height) / USUAL;
-  return pages > 1 && boxOfNode.length <= MOST_NODES ? Math.floor(PAGE * pages) : 0;
+  return pages > LARGE && boxOfNode.length <= MOST_NODES ? Math.floor(PAGE * pages) : 0;
 }
 
 /**
