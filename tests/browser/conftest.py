@@ -32,15 +32,13 @@ def browser(chromium: Callable[..., Any]) -> Iterator[Any]:
     started.close()
 
 
-@pytest.fixture(scope="module")
-def motion() -> str:
-    """Pictures change at once, which saves the wait for every motion. Modules about what a person sees moving override this."""
-    return "reduce"
-
-
 @contextmanager
-def opening(browser: Any, motion: str) -> Iterator[Callable[..., Viewer]]:
-    """Opens an address and waits for the picture. At the end: no console error, no request to anywhere else."""
+def opening(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Viewer]]:
+    """Opens an address and waits for the picture. At the end: no console error, no request to anywhere else.
+
+    Pictures change at once, which saves the wait for every motion; modules about what a person sees moving have another `MOTION`.
+    """
+    motion = getattr(request.module, "MOTION", "reduce")
     viewers: list[Viewer] = []
     contexts: list[Any] = []
 
@@ -71,15 +69,15 @@ def opening(browser: Any, motion: str) -> Iterator[Callable[..., Viewer]]:
 
 
 @pytest.fixture
-def open_address(browser: Any, motion: str) -> Iterator[Callable[..., Viewer]]:
-    with opening(browser, motion) as open_address:
+def open_address(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Viewer]]:
+    with opening(browser, request) as open_address:
         yield open_address
 
 
 @pytest.fixture(scope="module")
-def open_shared(browser: Any, motion: str) -> Iterator[Callable[..., Viewer]]:
+def open_shared(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Viewer]]:
     """Like `open_address`, for a page that many tests use: opening it takes longer than most tests."""
-    with opening(browser, motion) as open_address:
+    with opening(browser, request) as open_address:
         yield open_address
 
 

@@ -9,10 +9,7 @@ import pytest
 from browser.harness import Open, Viewer, until
 from browser.samples import network
 
-
-@pytest.fixture(scope="module")
-def motion() -> str:
-    return "no-preference"
+MOTION = "no-preference"
 
 
 @pytest.fixture

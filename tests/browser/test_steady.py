@@ -10,10 +10,7 @@ import opscope
 from browser.harness import Open, Viewer, until
 from browser.samples import network
 
-
-@pytest.fixture(scope="module")
-def motion() -> str:
-    return "no-preference"
+MOTION = "no-preference"
 
 
 @pytest.fixture
