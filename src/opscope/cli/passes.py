@@ -133,11 +133,11 @@ def _number_json(row: Row, numbers: Mapping[int, PassCost | PassPeak]) -> dict[s
 
 def _rise(recording: Recording, peaks: Mapping[int, PassPeak]) -> list[str]:
     """Which pass raised the peak most."""
+    if not peaks:
+        return []
     from opscope.memory.pass_peaks import highest_rise
 
     index = highest_rise(peaks)
-    if not peaks:
-        return []
     rise = "no pass raised the peak"
     if index is not None:
         peak = peaks[index]

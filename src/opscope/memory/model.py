@@ -107,8 +107,7 @@ class Memory:
                 changes[buffer.born].append((buffer, 1))
                 changes[buffer.last + 1].append((buffer, -1))
         sizes: dict[Slot, Counter[int]] = defaultdict(Counter)
-        most: dict[Slot, int] = {}
-        """The largest of the sizes that are alive in a slot."""
+        most: dict[Slot, int] = {}  # the largest of the sizes that are alive in a slot
         points: list[tuple[int, int]] = []
         total = 0
         for position in sorted(changes):
