@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
@@ -34,12 +35,13 @@ def test_the_python_half_is_what_export_calls_in_this_order(tmp_path: Path) -> N
         if event == "call" and file.is_relative_to(PYTHON):
             called.setdefault((frame.f_code.co_qualname, str(file.relative_to(PYTHON))), None)
 
-    sys.setprofile(watch)
-    try:
-        code = main(["export", str(ROOT / "tests" / "samples" / "hlo" / "step_short.hlo"), "-o", str(tmp_path / "step.svg")])
-    finally:
-        sys.setprofile(None)
-    assert code == 0
+    def export() -> int:
+        sys.setprofile(watch)
+        return main(["export", str(ROOT / "tests" / "samples" / "hlo" / "step_short.hlo"), "-o", str(tmp_path / "step.svg")])
+
+    # A thread of its own, whose calls nothing else has watched: late in one run of the whole suite, the first call was not reported.
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(export).result() == 0
     listed = [hop for hop in hops() if hop[1].endswith(".py")]
     order = list(called)
     places = [order.index(hop) for hop in listed]
