@@ -96,6 +96,9 @@ const DARK_HEAT = ["#1C1D22", "#1D2430", "#1D2C3E", "#262F33", "#3A331F", "#4A37
 /** The heat scale by step, for both themes. */
 export const HEAT: readonly Shade[] = LIGHT_HEAT.map((light, i) => ({ light, dark: DARK_HEAT[i] }));
 
+/** The shade of a part of the whole, from 0 to 1. */
+export const heatOf = (part: number): Shade => HEAT[Math.min(HEAT.length - 1, Math.floor(part * HEAT.length))];
+
 const rows = (by: Record<Category, Paint>) => CATEGORIES.map((category) => by[category]);
 
 export const THEMES: Record<"light" | "dark", Theme> = {

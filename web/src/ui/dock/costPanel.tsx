@@ -1,7 +1,7 @@
 /** Where the cost is: modules or source lines level by level, each as wide as its share, linked with the graph in both directions. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { HEAT } from "../../core/scene/theme";
+import { heatOf } from "../../core/scene/theme";
 import type { CostCell, CostView } from "../engine/costProtocol";
 import { Choice } from "../panels/choice";
 import { clipped } from "../panels/outline";
@@ -53,7 +53,8 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
                 left: `${cell.from * 100}%`,
                 width: `${cell.width * 100}%`,
                 top: `${cell.depth * ROW}px`,
-                background: HEAT[heat(cell.share)][session.theme.name],
+                // Half of the shades are for what has less than a quarter of the cost.
+                background: heatOf(Math.sqrt(cell.share))[session.theme.name],
               }}
               onClick={() => goToCell(session, cell)}
               onDblClick={() => cell.isGroup && setRoot(cell.key)}
@@ -85,11 +86,6 @@ function missing({ unknown }: CostView): string {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
-}
-
-/** Half of the steps are for what has less than a quarter of the cost. */
-function heat(share: number): number {
-  return Math.min(HEAT.length - 1, Math.floor(Math.sqrt(share) * HEAT.length));
 }
 
 /** Names that are written as they are. */

@@ -3,17 +3,16 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { quantityText } from "../../core/text/quantities";
 import type { LaneView } from "../engine/laneProtocol";
+import { useResized, useWheel } from "../panels/hooks";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
 import { useAnswer } from "./asked";
 import type { Docked } from "./docked";
+import { STILL, ZOOM } from "./gestures";
 import { paintLane, pieceAt, type Span } from "./kernelPainter";
 
-const ZOOM = 1.3;
 /** The shortest part that can be shown, in nanoseconds. */
 const SHORTEST = 200;
-/** A pointer that moved less than this, in pixels, has clicked. */
-const STILL = 4;
 
 export function KernelPanel({ session, bar }: Docked): JSX.Element {
   const { program, shown } = session;
@@ -107,13 +106,7 @@ function Kernels({
     paintLane(context, lane, span, { chosen, pointed }, theme, size);
   };
   useEffect(paint);
-  const latest = useRef(paint);
-  latest.current = paint;
-  useEffect(() => {
-    const observer = new ResizeObserver(() => latest.current());
-    observer.observe(canvas.current!);
-    return () => observer.disconnect();
-  }, []);
+  useResized(canvas, paint);
   const at = (event: MouseEvent): number => {
     const box = canvas.current!.getBoundingClientRect();
     return pieceAt(lane, event.clientX - box.left, event.clientY - box.top, span, box);
@@ -132,20 +125,10 @@ function Kernels({
     setSpan(long >= end ? undefined : [first, first + long]);
   };
   const zoom = (time: number, factor: number) => show(time - (time - span[0]) * factor, (span[1] - span[0]) * factor);
-  const wheel = (event: WheelEvent) => {
-    event.preventDefault();
+  useWheel(canvas, (event) => {
     const box = canvas.current!.getBoundingClientRect();
     zoom(span[0] + ((event.clientX - box.left) / Math.max(1, box.width)) * (span[1] - span[0]), event.deltaY > 0 ? ZOOM : 1 / ZOOM);
-  };
-  const turn = useRef(wheel);
-  turn.current = wheel;
-  useEffect(() => {
-    const element = canvas.current!;
-    // Preact's listeners for the wheel are passive, and the page would scroll.
-    const listener = (event: WheelEvent) => turn.current(event);
-    element.addEventListener("wheel", listener, { passive: false });
-    return () => element.removeEventListener("wheel", listener);
-  }, []);
+  });
   const onMove = (event: PointerEvent) => {
     if (!drag.current) return point(at(event));
     const [from, to] = drag.current.span;

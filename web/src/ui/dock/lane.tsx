@@ -2,14 +2,12 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { bytesText } from "../../core/text/quantities";
-import { useSignal } from "../panels/hooks";
+import { useResized, useSignal, useWheel } from "../panels/hooks";
 import type { Session } from "../session";
+import { STILL, ZOOM } from "./gestures";
 import { type LaneSize, paintMarks, paintUsage, positionAt } from "./lanePainter";
 import type { MemoryLane } from "./memoryLane";
 
-/** A pointer that moved less than this, in pixels, has clicked. */
-const STILL = 4;
-const ZOOM = 1.3;
 /** PageUp and PageDown move by this part of what is shown. */
 const PAGE = 0.1;
 
@@ -48,17 +46,11 @@ export function Lane({ session, lane }: { readonly session: Session; readonly la
     paintMarks(context, [usage.from, usage.to], { ...lane, position, hovered: lane.hovered?.position }, theme, size);
   };
   useEffect(paint);
-  const latest = useRef(paint);
-  latest.current = paint;
-  useEffect(() => {
-    const element = canvas.current!;
-    const observer = new ResizeObserver(() => {
-      lane.resize(Math.max(1, Math.round(element.clientWidth * (window.devicePixelRatio || 1))));
-      latest.current();
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [lane]);
+  const resized = ({ clientWidth }: HTMLCanvasElement) => {
+    lane.resize(Math.max(1, Math.round(clientWidth * (window.devicePixelRatio || 1))));
+    paint();
+  };
+  useResized(canvas, resized, [lane]);
 
   const at = (event: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
@@ -100,19 +92,7 @@ export function Lane({ session, lane }: { readonly session: Session; readonly la
     event.preventDefault();
     event.stopPropagation();
   };
-  const wheel = (event: WheelEvent) => {
-    event.preventDefault();
-    lane.zoom(at(event), event.deltaY > 0 ? ZOOM : 1 / ZOOM);
-  };
-  const turn = useRef(wheel);
-  turn.current = wheel;
-  useEffect(() => {
-    const element = canvas.current!;
-    // Preact's listeners for the wheel are passive, and the page would scroll.
-    const listener = (event: WheelEvent) => turn.current(event);
-    element.addEventListener("wheel", listener, { passive: false });
-    return () => element.removeEventListener("wheel", listener);
-  }, []);
+  useWheel(canvas, (event) => lane.zoom(at(event), event.deltaY > 0 ? ZOOM : 1 / ZOOM));
   return (
     <canvas
       ref={canvas}

@@ -5,10 +5,9 @@ import { percentText } from "../../core/text/quantities";
 import type { RooflineCell, RooflineView } from "../engine/costProtocol";
 import { Choice } from "../panels/choice";
 import { clipped } from "../panels/outline";
-import type { Session } from "../session";
 import { goToCell, useAnswer, useSelectedCells } from "./asked";
 import type { Docked } from "./docked";
-import { RooflinePlot, spoken } from "./rooflinePlot";
+import { type RooflinePart, RooflinePlot, spoken } from "./rooflinePlot";
 
 /** What a point is, if it is not a group. */
 const NODE = "node";
@@ -73,17 +72,7 @@ function summary({ total, origin, metric, device, more }: RooflineView): string 
 }
 
 /** What to look at first: where most time is above that of the device, or if that is unknown, where most time is. */
-function Gains({
-  session,
-  view,
-  chosen,
-  onPoint,
-}: {
-  readonly session: Session;
-  readonly view: RooflineView;
-  readonly chosen: string | undefined;
-  readonly onPoint: (cell: RooflineCell | undefined) => void;
-}): JSX.Element {
+function Gains({ session, view, chosen, onPoint }: RooflinePart): JSX.Element {
   const title = view.hasGains ? "Most to gain" : "Slowest";
   return (
     <div class="gains">

@@ -1,10 +1,11 @@
 /** The plot of a roofline: FLOPs per byte × FLOPs per second on logarithmic axes, below the roofs of the device. */
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { HEAT } from "../../core/scene/theme";
+import { useRef, useState } from "preact/hooks";
+import { HEAT, heatOf } from "../../core/scene/theme";
 import { percentText, shortNumber } from "../../core/text/quantities";
 import type { RooflineCell, RooflineView } from "../engine/costProtocol";
 import type { Session } from "../session";
+import { useResized } from "../panels/hooks";
 import { clipped } from "../panels/outline";
 import { goToCell } from "./asked";
 
@@ -29,25 +30,18 @@ function axisOf(values: readonly number[]): Axis {
   return { ticks, at: (value) => (Math.log10(value) - from) / (to - from) };
 }
 
-export function RooflinePlot({
-  session,
-  view,
-  chosen,
-  onPoint,
-}: {
+/** What the parts of the panel show, and which cell is selected. */
+export interface RooflinePart {
   readonly session: Session;
   readonly view: RooflineView;
   readonly chosen: string | undefined;
   readonly onPoint: (cell: RooflineCell | undefined) => void;
-}): JSX.Element {
+}
+
+export function RooflinePlot({ session, view, chosen, onPoint }: RooflinePart): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const [{ width, height }, setSize] = useState({ width: 640, height: 200 });
-  useEffect(() => {
-    const element = place.current!;
-    const observer = new ResizeObserver(() => setSize({ width: element.clientWidth, height: element.clientHeight }));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
+  useResized(place, ({ clientWidth, clientHeight }) => setSize({ width: clientWidth, height: clientHeight }));
   const points = view.cells.filter(({ intensity, rate, share }) => intensity > 0 && rate > 0 && share >= LEAST_SHARE);
   const { bandwidth = Number.NaN, roofs = [] } = view.device ?? {};
   const ridges = roofs.map(({ rate }) => rate / bandwidth);
@@ -107,11 +101,7 @@ export function RooflinePlot({
             cx={x(cell.intensity)}
             cy={y(cell.rate)}
             r={LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * Math.sqrt(cell.share / most)}
-            fill={
-              HEAT[mostGain > 0 ? Math.min(HEAT.length - 1, Math.floor(((cell.gain || 0) / mostGain) * HEAT.length)) : 2][
-                session.theme.name
-              ]
-            }
+            fill={(mostGain > 0 ? heatOf((cell.gain || 0) / mostGain) : HEAT[2])[session.theme.name]}
             onClick={() => goToCell(session, cell)}
             onPointerEnter={() => onPoint(cell)}
             onPointerLeave={() => onPoint(undefined)}

@@ -6,7 +6,7 @@ import type { Session } from "../session";
 
 export class WhatIf {
   answer: WhatIfSummary | undefined;
-  /** Why there is no answer, or nothing to suggest. */
+  /** What went wrong, or that nothing can be suggested. */
   problem: string | undefined;
   busy = false;
   /** By the id of a node, what is done to its values. */
