@@ -28,7 +28,8 @@ CORPUS = ROOT / "tests" / "corpus"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Corpus = Callable[[str], Path]
 
-CHROMIUM = next(filter(Path.exists, [Path("/usr/bin/chromium-headless-shell")]), Path("/usr/bin/chromium"))
+_HEADLESS = Path("/usr/bin/chromium-headless-shell")
+CHROMIUM = _HEADLESS if _HEADLESS.exists() else Path("/usr/bin/chromium")
 """The browser without its own windows, which opens a page in a quarter of the time, if it is installed."""
 _PLAYWRIGHTS = (
     "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,LensOverlay,MediaRouter,"

@@ -13,48 +13,34 @@ import { touchingNodes } from "../../src/ui/engine/passAnswers";
 import { Passes } from "../../src/ui/engine/passes";
 import { makeProgram } from "../view/program";
 
-const before = makeProgram(
-  [
-    {
-      name: "body",
-      nodes: [
-        { id: "p", op: "parameter", role: "parameter" },
-        { id: "neg", op: "negate", inputs: ["p"] },
-      ],
-    },
-    {
-      name: "main",
-      nodes: [
-        ...["a", "b", "c", "d", "e"].map((id) => ({ id, op: "parameter", role: "parameter" as const })),
-        { id: "exp", op: "exponential", inputs: ["a"], attrs: { precision: "low", "metadata.op_name": "x" } },
-        { id: "idle", op: "negate", inputs: ["b"] },
-        { id: "call", op: "call", inputs: ["exp"], calls: ["body"] },
-      ],
-    },
-  ],
-  "main",
-);
+/** A program with an exponential of some precision, and with other nodes between it and a call. */
+function program(precision: string, ...between: { id: string; op: string; inputs: string[] }[]): ProgramData {
+  return makeProgram(
+    [
+      {
+        name: "body",
+        nodes: [
+          { id: "p", op: "parameter", role: "parameter" },
+          { id: "neg", op: "negate", inputs: ["p"] },
+        ],
+      },
+      {
+        name: "main",
+        nodes: [
+          ...["a", "b", "c", "d", "e"].map((id) => ({ id, op: "parameter", role: "parameter" as const })),
+          { id: "exp", op: "exponential", inputs: ["a"], attrs: { precision, "metadata.op_name": "x" } },
+          ...between,
+          { id: "call", op: "call", inputs: ["exp"], calls: ["body"] },
+        ],
+      },
+    ],
+    "main",
+  );
+}
+
+const before = program("low", { id: "idle", op: "negate", inputs: ["b"] });
 /** The idle node is gone, and the precision of the exponential is another. */
-const after = makeProgram(
-  [
-    {
-      name: "body",
-      nodes: [
-        { id: "p", op: "parameter", role: "parameter" },
-        { id: "neg", op: "negate", inputs: ["p"] },
-      ],
-    },
-    {
-      name: "main",
-      nodes: [
-        ...["a", "b", "c", "d", "e"].map((id) => ({ id, op: "parameter", role: "parameter" as const })),
-        { id: "exp", op: "exponential", inputs: ["a"], attrs: { precision: "high", "metadata.op_name": "x" } },
-        { id: "call", op: "call", inputs: ["exp"], calls: ["body"] },
-      ],
-    },
-  ],
-  "main",
-);
+const after = program("high");
 const EXP = 7,
   IDLE = 8;
 const diff: PassDiff = {
