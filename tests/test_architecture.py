@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
+import pytest
+
 from opscope.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,6 +29,7 @@ def test_the_way_from_a_file_to_a_picture_is_short() -> None:
     assert 20 <= len(hops()) <= MOST
 
 
+@pytest.mark.slow
 def test_the_python_half_is_what_export_calls_in_this_order(tmp_path: Path) -> None:
     called: dict[tuple[str, str], None] = {}
 

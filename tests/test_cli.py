@@ -32,6 +32,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr.strip()
 
 
+@pytest.mark.slow
 def test_info_reports_graphs_ops_parameters_and_cost(run: Run, example: Path) -> None:
     done = run("info", example)
     assert done.returncode == 0 and done.stderr == ""
@@ -61,6 +62,7 @@ def test_info_says_unknown_where_nothing_is_known(run: Run, tmp_path: Path) -> N
     assert re.search(r"^main +3 +6 +unknown +entry$", text, re.M)
 
 
+@pytest.mark.slow
 def test_info_lists_the_modules_of_a_file_and_shows_the_chosen_one(run: Run, tmp_path: Path) -> None:
     (tmp_path / "two.hlo").write_text(TWO_MODULES)
     listed = run("info", "two.hlo").stdout
@@ -72,6 +74,7 @@ def test_info_lists_the_modules_of_a_file_and_shows_the_chosen_one(run: Run, tmp
     assert several == "two.hlo: has 2 modules; choose one with --module NAME (in Python module=NAME): first, second"
 
 
+@pytest.mark.slow
 def test_json_of_several_modules_is_one_file_and_reads_back(run: Run, tmp_path: Path) -> None:
     (tmp_path / "two.hlo").write_text(TWO_MODULES)
     assert run("export", "two.hlo", "-o", "two.json").returncode == 0
@@ -80,12 +83,14 @@ def test_json_of_several_modules_is_one_file_and_reads_back(run: Run, tmp_path: 
     assert [program.name for program in native.loads((tmp_path / "two.json").read_text("utf-8"))] == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_exporting_an_export_writes_identical_files(run: Run, example: Path, tmp_path: Path) -> None:
     assert run("export", example, "-o", "x.json").returncode == 0
     assert run("export", "x.json", "-o", "y.json").returncode == 0
     assert (tmp_path / "x.json").read_bytes() == (tmp_path / "y.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_standard_input_and_output(run: Run, example: Path) -> None:
     text = example.read_bytes()
     piped = run("info", "-", "--json", stdin=text)
@@ -95,6 +100,7 @@ def test_standard_input_and_output(run: Run, example: Path) -> None:
     assert "choose a format with --to NAME" in refused(run("export", "-", "-o", "-", stdin=text))
 
 
+@pytest.mark.slow
 def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path: Path) -> None:
     """A pipe can be read only once and not rewound: <(…) of the shell, and a named pipe."""
     os.mkfifo(tmp_path / "pipe")
@@ -107,6 +113,7 @@ def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path
     assert refused(closed) == "<stdin>: standard input is closed; pipe a source into it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -149,6 +156,7 @@ def test_contents_count_more_than_the_file_name(run: Run, tmp_path: Path) -> Non
     assert "2 modules" in run("info", "graph.pb").stdout
 
 
+@pytest.mark.slow
 def test_a_missing_file_and_a_directory_without_dumps(run: Run, tmp_path: Path) -> None:
     assert refused(run("info", "nowhere.hlo")) == "nowhere.hlo: no such file or directory"
     (tmp_path / "models").mkdir()
@@ -158,6 +166,7 @@ def test_a_missing_file_and_a_directory_without_dumps(run: Run, tmp_path: Path) 
     assert refused(run("info", "models")).startswith("models: is a directory")
 
 
+@pytest.mark.slow
 def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.hlo").write_text("HloModule m\nENTRY e { ROOT x = f32[2 parameter(0) }\n")
     assert re.match(r"bad\.hlo:2:\d+: ", refused(run("info", "bad.hlo")))
@@ -165,6 +174,7 @@ def test_errors_name_the_line_and_column(run: Run, tmp_path: Path) -> None:
     assert refused(run("info", "bad.json")) == "bad.json:2:12: not JSON: expecting ':' delimiter"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -210,6 +220,7 @@ def test_without_a_command_the_help_is_an_error_message(run: Run) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", run("--help").stdout)
 
 
+@pytest.mark.slow
 def test_only_files_of_the_same_format_are_overwritten_without_force(run: Run, step: Path, tmp_path: Path) -> None:
     target = tmp_path / "x.dot"
     cases = [(None, [], 0), ("digraph old {}", [], 0), ("", [], 0), ("my notes", [], 2), ("my notes", ["--force"], 0)]
@@ -229,6 +240,7 @@ def test_a_failed_export_leaves_the_old_file(run: Run, step: Path, tmp_path: Pat
     assert target.read_text() == "digraph old {}" and sorted(os.listdir(tmp_path)) == ["step.json", "x.dot"]
 
 
+@pytest.mark.slow
 def test_a_callable_of_a_module_is_a_source(run: Run, tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(
         "import opscope\n"
@@ -282,6 +294,7 @@ def test_a_closed_pipe_is_not_an_error(example: Path) -> None:
     assert done.stdout == "{\n" and done.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_source_without_a_command_is_viewed(run: Run, step: Path) -> None:
     """`opscope step.json` means `opscope view step.json`: it takes the options of `view`, and errors name that command."""
     for source in ("step.json", "-", "model:make"):
@@ -305,26 +318,37 @@ def test_help_imports_nothing_but_click() -> None:
     assert "Commands:" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_progress_bar_for_a_terminal_and_only_for_a_terminal(run: Run, tmp_path: Path) -> None:
     """Whoever waits longer than a second sees progress; a redirected stderr stays empty."""
     (tmp_path / "slow.py").write_text(
         "import time, opscope\n"
+        "from pathlib import Path\n"
         "def make():\n"
         "    time.sleep(1.5)\n"
+        "    for _ in range(600):\n"  # a busy machine takes its time to draw a bar; a program that ends before it shows none
+        "        if Path('seen').exists(): break\n"
+        "        time.sleep(0.1)\n"
         "    builder = opscope.ProgramBuilder('made')\n"
         "    builder.graph('g').node('n', 'add')\n"
         "    return builder.build()\n"
     )
+    seen = tmp_path / "seen"
+    seen.touch()
     assert run("info", "slow:make").stderr == ""
+    seen.unlink()
     reader, writer = os.openpty()
     command = [sys.executable, "-m", "opscope", "info", "slow:make"]
     settings = {**os.environ, "TERM": "xterm"}
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writer, cwd=tmp_path, env=settings, check=False)
-    os.close(writer)
-    output = os.read(reader, 1 << 16).decode()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writer, cwd=tmp_path, env=settings) as process:
+        os.close(writer)
+        output = b""
+        while b"reading slow:make" not in output:
+            output += os.read(reader, 1 << 16)  # raises OSError if the program ends without it
+        seen.touch()
+        printed, _ = process.communicate()
     os.close(reader)
-    assert done.returncode == 0 and b"made" in done.stdout
-    assert "reading slow:make" in output
+    assert process.returncode == 0 and b"made" in printed
 
 
 def test_an_unknown_suffix_is_answered_with_each_supported_one_once(run: Run) -> None:

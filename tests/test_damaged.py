@@ -112,6 +112,7 @@ FORMATS: dict[str, tuple[str, Callable[[], Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_any_value_anywhere_gives_a_sentence_or_a_graph(format: str, tmp_path: Path) -> None:
     suffix, sample = FORMATS[format]

@@ -31,6 +31,7 @@ def test_an_example_can_be_loaded_and_holds_no_path_of_the_machine_that_made_it(
         assert files and not [file for file in files if Path(file).is_absolute()]
 
 
+@pytest.mark.slow
 def test_looking_at_the_recording_writes_nothing_into_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Comparisons are cached in recordings of users, never in the package, whatever the cache in the example is worth."""
     monkeypatch.setattr("opscope.recording.store.comparison_cache.MATCHING", 999)
@@ -41,6 +42,7 @@ def test_looking_at_the_recording_writes_nothing_into_the_package(monkeypatch: p
     assert source_path("demo:passes").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_every_command_takes_an_example(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("info", "demo:train_step", "--json").stdout)["name"] == "jit_train_step"
     assert "transpose-folding" in run("passes", "demo:passes").stdout
@@ -52,6 +54,7 @@ def test_every_command_takes_an_example(run: Run, tmp_path: Path) -> None:
     assert [line.split()[0] for line in listed.stdout.splitlines()] == [f"demo:{name}" for name in NAMES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["demo:train_stp", "demo:train_stp@3"])
 def test_an_unknown_name_is_one_line_with_the_nearest(run: Run, source: str) -> None:
     for command in ("info", "passes", "view"):
@@ -70,6 +73,7 @@ def test_a_file_of_that_name_is_still_a_file(run: Run, tmp_path: Path) -> None:
     assert "jit_train_step" in run("info", "demo:detach").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["demo"], ["demo", "passes"], ["demo:passes"]])
 def test_demo_serves_the_viewer(tmp_path: Path, arguments: list[str]) -> None:
     command = [sys.executable, "-m", "opscope", *arguments, "--no-browser"]
@@ -91,12 +95,14 @@ def test_a_server_stopped_with_control_c_has_succeeded(tmp_path: Path) -> None:
         assert (server.wait(), server.stderr.read()) == (0, "")
 
 
+@pytest.mark.slow
 def test_what_is_not_a_recording_is_named_as_it_was_asked_for(run: Run) -> None:
     assert run("passes", "demo:train_step").stderr.startswith("demo:train_step: is not an opscope recording")
     assert run("passes", "demo:passes@12").stderr == "demo:passes@12: is one pass of a recording; leave out @12 to open all of them\n"
     assert run("diff", "demo:train_step", "@25").stderr == "demo:train_step: is not a recording, so @25 names no pass in it\n"
 
 
+@pytest.mark.slow
 def test_a_recording_is_compared_with_its_passes(run: Run) -> None:
     """Without a pass, A is the program after the last one."""
     assert run("diff", "demo:passes", "@25").stdout == run("diff", "demo:passes@-1", "@25").stdout != ""

@@ -52,6 +52,7 @@ def test_graphviz_accepts_a_program_with_one_of_everything() -> None:
     assert "tanh" in plain and "send" in plain
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(programs())
 def test_graphviz_accepts_any_names(program: Program) -> None:
@@ -108,6 +109,7 @@ def test_called_graphs_are_drawn_inside_their_callers(step: Program) -> None:
     assert "reduce: add" in boxes(text) and "region_" not in text
 
 
+@pytest.mark.slow
 def test_the_view_options_are_honoured(step: Program) -> None:
     whole = dot_of(step, ViewOptions())
     shallow = dot_of(step, ViewOptions(depth=1))
@@ -180,6 +182,7 @@ def test_names_that_called_graphs_repeat_have_ids_of_their_own() -> None:
     assert ids(dot_of(builder.build(), ViewOptions())) == ['"x"', '"t"', '"second › t"', '"output"']
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(programs())
 def test_no_two_boxes_have_one_id(program: Program) -> None:

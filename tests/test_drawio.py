@@ -70,6 +70,7 @@ def test_boxes_edges_and_groups_are_those_of_the_program() -> None:
     assert drawn.labels["tanh.8"] == "tanh\nf32[2, 3]"
 
 
+@pytest.mark.slow
 def test_a_training_step_has_every_box_and_edge_of_its_picture(example: Path) -> None:
     program = load(example)
     picture = draw(program, ViewOptions(depth=2, wrap=False), "svg")
@@ -77,6 +78,7 @@ def test_a_training_step_has_every_box_and_edge_of_its_picture(example: Path) ->
     assert (len(drawn.labels), len(drawn.edges)) == (picture.boxes, picture.edges)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(programs())
 def test_any_names_are_text(program: Program) -> None:
@@ -84,6 +86,7 @@ def test_any_names_are_text(program: Program) -> None:
     assert pages(text) and "html=1" not in text
 
 
+@pytest.mark.slow
 def test_export_writes_it_by_its_suffix(run: Run, example: Path, tmp_path: Path) -> None:
     assert run("export", example, "-o", "step.drawio", "--depth", "1").returncode == 0
     assert len(pages((tmp_path / "step.drawio").read_text("utf-8"))) == 1
@@ -141,6 +144,7 @@ def test_the_gradient_that_arrives_is_not_one_of_the_operations() -> None:
     assert counts == [count for each in backward.values() for count in ("1", each)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["basic_ops", "chain_rule", "used_many_times"])
 @pytest.mark.parametrize("suffix", [".svg", ".drawio"])
 def test_the_figures_are_those_that_make_py_draws(drawn_again: Path, name: str, suffix: str) -> None:

@@ -100,6 +100,7 @@ def test_a_chain_is_one_picture_until_it_is_really_long() -> None:
     assert numbered in long.text and long.height < 4 * long.width
 
 
+@pytest.mark.slow
 def test_a_wrapped_picture_says_what_its_numbers_mean_and_covers_no_count() -> None:
     program = opscope.load("demo:train_step")
     assert isinstance(program, Program)
@@ -145,6 +146,7 @@ def _grey_levels(png: bytes) -> bytes:
     return zlib.decompress(packed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "format"), [("jpg", "JPEG"), ("JPEG", "JPEG"), ("webp", "WEBP"), ("gif", "GIF")])
 def test_other_picture_formats_are_the_same_picture(tmp_path: Path, suffix: str, format: str) -> None:
     """Of the same size, with nearly the same colours as the PNG; a GIF has only 256."""
@@ -258,6 +260,7 @@ def _sizes(name: str) -> int:
     return len(svg_text(small(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_process_pool_after_this_process_has_drawn(method: str) -> None:
     """V8 does not survive a fork; a forked child must notice and still draw."""
@@ -324,6 +327,7 @@ def test_progress_is_reported_in_order() -> None:
     assert len(fractions) == 4
 
 
+@pytest.mark.slow
 def test_command_line(run, tmp_path: Path) -> None:
     opscope.save(small(), tmp_path / "p.json")
     assert run("export", "p.json", "-o", "p.svg", "--depth", "1").returncode == 0
@@ -343,6 +347,7 @@ def test_a_missing_dependency_is_named_as_in_pip(run: Run, tmp_path: Path, modul
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and f"pip install {package}" in done.stderr
 
 
+@pytest.mark.slow
 def test_repeated_layers_are_drawn_once_unless_asked_otherwise() -> None:
     program = opscope.load("demo:train_step")
     folded, unfolded = (draw(program, ViewOptions(depth=2, fold=fold), "svg") for fold in (True, False))

@@ -29,6 +29,7 @@ def drawn(program: Program, **options: object) -> tuple[list[str], set[tuple[str
     return boxes_and_edges(draw(program, ViewOptions(wrap=False, **options), "svg").text)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", [*(SAMPLES / f"{name}.hlo" for name in ("step_lowered", "step_compiled", "step_short", "types", "attributes")), EXAMPLE],
     ids=lambda path: path.stem,
@@ -52,6 +53,7 @@ def test_the_usual_picture_folds_some_of_them() -> None:
     assert len(drawn(program, flatten=True)[0]) < len(instructions(path.read_text())[program.entry])
 
 
+@pytest.mark.slow
 def test_paths_and_neighbourhoods_have_every_instruction() -> None:
     path = SAMPLES / "step_lowered.hlo"
     program = opscope.load(path)

@@ -21,6 +21,7 @@ def fuzz(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("fuzz")
 
 
+@pytest.mark.slow
 def test_damaged_files_give_a_sentence_or_a_result(fuzz: ModuleType, tmp_path: Path) -> None:
     fuzzer = fuzz.Fuzzer(tmp_path, KINDS, seed=2026)
     fuzzer.run(INPUTS)

@@ -37,6 +37,7 @@ def test_a_program_with_names_is_left_alone() -> None:
     assert with_halves(named) is named
 
 
+@pytest.mark.slow
 def test_nothing_is_recursive_over_calls_or_depth() -> None:
     """3,000 graphs that call each other, and a graph that calls itself, which no compiler writes."""
     calls = "".join(

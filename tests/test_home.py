@@ -80,6 +80,7 @@ def test_the_state_directory_is_that_of_the_user(tmp_path: Path, monkeypatch: py
     assert json.loads((tmp_path / "xdg" / "opscope" / "recent.json").read_text()) == {"opened": [str(path)]}
 
 
+@pytest.mark.slow
 def test_only_sources_that_can_be_opened_again_are_remembered(run: Run, state: Path, tmp_path: Path, example: Path) -> None:
     """`opscope view` remembers files; not standard input, examples, live objects, or what could not be read."""
     shutil.copy(example, tmp_path / "step.hlo")
@@ -184,6 +185,7 @@ def test_an_uploaded_file_keeps_its_name_and_stays_in_its_directory(name: str, s
     assert not home.exists()
 
 
+@pytest.mark.slow
 def test_a_script_without_a_source_gets_an_error_and_no_server(run: Run, tmp_path: Path) -> None:
     """A server that nobody asked for would make a script hang; `opscope` alone prints its help (see test_cli)."""
     done = run("view")

@@ -142,6 +142,7 @@ HOT = "#F59A7C"
 COLD = "#F4F6FA"
 
 
+@pytest.mark.slow
 def test_a_picture_is_coloured_by_a_metric_and_says_which(run: Run, tmp_path: Path) -> None:
     builder = ProgramBuilder("p", "main")
     graph = builder.graph("main")
@@ -195,6 +196,7 @@ def test_attributes_and_metrics_on_boxes(tmp_path: Path) -> None:
     assert len(re.findall(r' \[label="[^"]*keep: None', (tmp_path / "p.dot").read_text("utf-8"))) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -121,6 +121,7 @@ def words_of(run: Run, directory: Path, reader: str) -> list[str]:
     return re.findall(r">([^<>\n]+)<", (directory / "loop.svg").read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_a_reader_from_outside_brings_all_that_the_picture_needs(run: Run, tmp_path: Path) -> None:
     words = words_of(run, tmp_path, TOY)
     assert not {"pack", "toy.pack", "unpack", "toy.unpack"} & {*words}, "plumbing disappears into edges"

@@ -77,6 +77,7 @@ def test_node_data_colours_a_picture_and_says_what_it_shows(program: Program, tm
     assert "cost: 2 nodes, min 1, max 3, sum 4, mean 2" in picture and "≤ 2" in picture
 
 
+@pytest.mark.slow
 def test_files_on_the_command_line(program: Program, run: Run, tmp_path: Path) -> None:
     opscope.save(program, tmp_path / "p.json")
     (tmp_path / "rules.json").write_text(json.dumps([rule(regex("relu", "title"), node_bg_color="#123456")]))

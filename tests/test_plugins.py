@@ -66,6 +66,7 @@ def test_a_reader_of_another_package_reads(run: Run, tmp_path: Path, plugin: dic
     assert "bad.edges:2: expected `name <- input input …`" in run("info", "bad.edges", env=plugin).stderr
 
 
+@pytest.mark.slow
 def test_a_dump_of_another_package_is_a_recording(run: Run, tmp_path: Path, plugin: dict[str, str]) -> None:
     dump = tmp_path / "dump"
     dump.mkdir()

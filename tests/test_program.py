@@ -99,6 +99,7 @@ def test_cycles_forward_references_and_empty_graphs_are_programs_too() -> None:
     assert str(program["empty"]) == "empty():\n    return "
 
 
+@pytest.mark.slow
 def test_a_chain_of_many_nodes_needs_no_recursion() -> None:
     builder = ProgramBuilder("p")
     graph = builder.graph("g")

@@ -96,6 +96,7 @@ def test_names_match_in_any_case_and_mistakes_suggest_the_closest(tmp_path: Path
     assert errors[3].startswith("'(' is not a regular expression")
 
 
+@pytest.mark.slow
 def test_each_drawing_is_a_file(tmp_path: Path) -> None:
     dot = some_node("dot")
     out = script(f"{dot} 1\n{dot} 3 / {dot}\nsave around.svg\nquit\nnever reached\n", tmp_path)
@@ -106,6 +107,7 @@ def test_each_drawing_is_a_file(tmp_path: Path) -> None:
     assert "never reached" not in out
 
 
+@pytest.mark.slow
 def test_list_searches_operations_and_diff_compares_files(tmp_path: Path) -> None:
     other = tmp_path / "other.hlo"
     other.write_text(EXAMPLE.read_text().replace(" tanh(", " cosine(", 1))
@@ -319,6 +321,7 @@ def test_the_prompt_needs_no_build_and_no_framework(tmp_path: Path) -> None:
     assert "entry" in done.stdout and done.stdout.splitlines()[-1] == "0 []", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.step("0.4")
 def test_the_source_can_be_named_as_interactive_graphviz_names_it(tmp_path: Path) -> None:
     lines = "list computations\nstats\n"
@@ -334,6 +337,7 @@ def test_the_source_can_be_named_as_interactive_graphviz_names_it(tmp_path: Path
         assert refused.returncode == 2 and sentence in refused.stderr and refused.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_named_browser_opens_each_drawing(tmp_path: Path) -> None:
     browser = tmp_path / "browser.sh"
     browser.write_text('#!/bin/sh\necho "$1" >> opened.txt\n')
@@ -353,6 +357,7 @@ def png_size(path: Path) -> tuple[int, int]:
     return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
 
 
+@pytest.mark.slow
 @pytest.mark.step("0.13")
 def test_save_takes_a_scale_for_png(tmp_path: Path) -> None:
     dot = some_node("dot")
@@ -367,6 +372,7 @@ def test_save_takes_a_scale_for_png(tmp_path: Path) -> None:
     assert "scale must be 0.05 to 32" in errors[1] and "scale does not apply to SVG files" in errors[2]
 
 
+@pytest.mark.slow
 def test_layouts_are_written_on_boxes_on_request(tmp_path: Path) -> None:
     compiled = Path(__file__).parent / "samples" / "hlo" / "step_compiled.hlo"
     lines = "dot.1 1\nsave plain.svg\nlayouts on\ndot.1 1\nsave layouts.svg\n"

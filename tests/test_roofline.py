@@ -124,6 +124,7 @@ def test_a_loaded_program_has_the_times_at_best_and_the_rates_of_the_device(tmp_
     assert estimated_for({ESTIMATED_FOR: {"bandwidth": "fast"}}) is None and estimated_for({}) is None
 
 
+@pytest.mark.slow
 def test_a_page_of_passes_has_the_time_of_each_program_at_best() -> None:
     recording = load_recording("demo:passes", device="h200", whole=True, diff=False)
     assert recording is not None

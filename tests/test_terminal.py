@@ -209,6 +209,7 @@ def on_a_terminal(command: list[str], directory: Path, typed: bytes = b"", kind:
     return text.decode("utf-8", "surrogatepass").replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["json", "hlo", "dot"])
 def test_a_file_on_a_terminal_is_escaped(files: Path, format: str) -> None:
     source = "named.hlo" if format == "hlo" else "a.json"
@@ -293,6 +294,7 @@ def ways_to_print(tree: ast.AST) -> Iterator[str]:
             yield f"line {node.lineno}: input"
 
 
+@pytest.mark.slow
 def test_only_one_module_prints() -> None:
     elsewhere = {
         name: uses

@@ -106,6 +106,7 @@ def test_what_cannot_be_honoured_is_refused_in_one_line(options: dict[str, Any],
         ViewOptions(**options)
 
 
+@pytest.mark.slow
 def test_the_command_line_calls_options_by_their_flags(run: Run) -> None:
     for arguments, message in (
         (("--hops", "3"), "--hops only applies with --around; add --around, or leave it out\n"),
@@ -115,6 +116,7 @@ def test_the_command_line_calls_options_by_their_flags(run: Run) -> None:
         assert run("export", "demo:train_step", "-o", "x.svg", *arguments).stderr == message
 
 
+@pytest.mark.slow
 def test_a_flag_without_its_value_may_come_before_the_source(run: Run, tmp_path: Path) -> None:
     needs_passes = "--diff shows what a pass did; name a pass of a recording, such as run.opscope@12\n"
     (tmp_path / "step").write_text("HloModule step\n\nENTRY main {\n  ROOT x = f32[] parameter(0)\n}\n")

@@ -27,6 +27,7 @@ def optimized(gpu_dump: Path) -> Program:
     return program
 
 
+@pytest.mark.slow
 def test_columns_are_the_buffers(optimized: Program) -> None:
     memory = memory_of(optimized)
     wire = WireReader(encode_memory(memory, optimized))
@@ -46,6 +47,7 @@ def test_columns_are_the_buffers(optimized: Program) -> None:
     assert len(shared) == len({slot for _, slot in shared}) == wire.fields["slots"]
 
 
+@pytest.mark.slow
 def test_a_program_has_the_report_of_its_source(gpu_dump: Path, optimized: Program) -> None:
     assert memory_of(load_all(str(gpu_dump))[0]).origin == "computed"
     (program,) = load_all(str(gpu_dump))
@@ -71,6 +73,7 @@ def test_a_damaged_report_is_computed_instead_and_said_so(tmp_path: Path) -> Non
     assert WireReader(encode_memory(memory, program)).fields["remark"] == memory.remark
 
 
+@pytest.mark.slow
 def test_every_pass_of_a_served_recording_has_its_memory(gpu_dump: Path) -> None:
     recording = open_recording(gpu_dump)
     remember_source(str(gpu_dump), recording)
@@ -81,6 +84,7 @@ def test_every_pass_of_a_served_recording_has_its_memory(gpu_dump: Path) -> None
         assert WireReader(gzip.decompress(body)).fields["origin"] == origin
 
 
+@pytest.mark.slow
 def test_a_page_has_the_memory_of_what_is_in_the_order_of_a_run(gpu_dump: Path, optimized: Program) -> None:
     recording = open_recording(gpu_dump).only(-1)
     remember_source(str(gpu_dump), recording)

@@ -13,6 +13,7 @@ from opscope.quantities import short_bytes
 from opscope.recording.sources import open_recording
 
 
+@pytest.mark.slow
 def test_passes_have_the_peak_before_and_after_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["passes", "demo:passes", "--memory", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -84,6 +84,7 @@ def test_anything_but_plain_data_is_refused_and_not_run(value: Any, capsys: pyte
     assert not capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_damaged_or_other_pickle_is_one_line(run: Run, tmp_path: Path) -> None:
     whole = gzip.decompress((SNAPSHOTS / "mlp_late.pickle.gz").read_bytes())
     cases = {

@@ -82,6 +82,7 @@ def test_an_unknown_node_is_refused() -> None:
         planner(step()).what_if([Change("recompute", "wide.9")])
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, run: Run) -> None:
     file = str(tmp_path / "step.json")
     opscope.save(step(), file)

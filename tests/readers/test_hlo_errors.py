@@ -64,6 +64,7 @@ def test_what_is_wrong_and_where(text: str, line: int, column: int, says: str) -
     assert (caught.value.line, caught.value.column) == (line, column)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -169,6 +170,7 @@ def test_mutated_samples_are_read_or_refused(name: str) -> None:
         read_or_refuse(mutated(text, chance))
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.text(alphabet="".join(sorted(set("HloModule ENTRY ROOT %x=f32[2]{0}(),/*\n\"'#-<>.:add;\\"))), max_size=120))
 def test_text_of_hlo_characters_is_read_or_refused(text: str) -> None:

@@ -16,6 +16,7 @@ from opscope.program import Node
 from opscope.recording.diff import Diff, diff, diff_passes
 from opscope.recording.dumps.xla import find_steps
 
+pytestmark = pytest.mark.frameworks
 pytest.importorskip("jax")
 
 VARIANTS = ("rms_norm", "silu", "gelu")

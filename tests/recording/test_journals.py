@@ -188,6 +188,7 @@ def cut(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_recording_of_a_killed_writer_is_recovered_in_a_copy(cut: Path, temporary: Path) -> None:
     """Every finished snapshot is there, the files do not change, and the private copy is deleted with the recording."""
     before = {path: path.read_bytes() for path in (cut, journal_of(cut))}

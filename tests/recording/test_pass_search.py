@@ -23,6 +23,7 @@ def indexes(run: Run, *words: str | Path) -> list[int]:
     return [row["index"] for row in json.loads(run("passes", *words, "--json").stdout)]
 
 
+@pytest.mark.slow
 def test_find_says_after_which_pass_something_appears(run: Run, dump: Path) -> None:
     done = run("passes", dump, "--find", "op:=fusion")
     assert done.stdout.splitlines()[-1] == "first after pass 5 (outer / fusion): fusion.12"
@@ -34,6 +35,7 @@ def test_find_says_after_which_pass_something_appears(run: Run, dump: Path) -> N
     assert done.returncode == 2 and "did you mean op:?" in done.stderr
 
 
+@pytest.mark.slow
 def test_touching_takes_searches_nodes_and_parameters(run: Run, dump: Path) -> None:
     assert indexes(run, dump, "--touching", "op:tanh") == [3, 4, 5]
     assert indexes(run, dump, "--touching", "scope:layer") == [3, 4, 5]
@@ -43,6 +45,7 @@ def test_touching_takes_searches_nodes_and_parameters(run: Run, dump: Path) -> N
     assert done.returncode == 2 and "no pass has a node 'tanh.99'" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_text_of_a_pass_is_aligned_by_its_matches(run: Run, dump: Path) -> None:
     lines = run("diff", f"{dump}@4", "@5", "--text").stdout.splitlines()
     assert lines[0] == "fused_computation" and lines[-1] == "1 graph with 3 lines did not change"

@@ -17,6 +17,7 @@ import opscope
 from opscope.recording.sources import open_passes, open_recording
 
 
+@pytest.mark.slow
 def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dump")
     done = run("passes", dump)
@@ -37,6 +38,7 @@ def test_as_many_passes_changed_something_as_the_timeline_says(run: Run, tmp_pat
     assert "9 passes, 4 changed (4 changed nothing;" in run("passes", record_toy(tmp_path / "toy.opscope")).stdout
 
 
+@pytest.mark.slow
 def test_listed_and_hidden_passes_add_up(run: Run) -> None:
     """A pass that only reorders is listed, so it is not one that changed nothing."""
     listed = [line for line in run("passes", "demo:passes").stdout.splitlines() if line[:2].strip().isdigit() and " passes, " not in line]
@@ -45,6 +47,7 @@ def test_listed_and_hidden_passes_add_up(run: Run) -> None:
     assert counts in run("passes", "demo:passes").stdout, "the initial program is listed, too"
 
 
+@pytest.mark.slow
 def test_passes_by_time_are_those_with_seconds_and_the_slowest_first(run: Run, tmp_path: Path) -> None:
     program = parse(BEFORE)
     with opscope.record(tmp_path / "run.opscope") as rec:
@@ -76,6 +79,7 @@ def test_passes_json_follows_the_contract(run: Run, tmp_path: Path) -> None:
     assert (rows[3]["pipeline"], rows[3]["pass"], rows[3]["changed"]) == ("outer / inner", "algsimp", 1)
 
 
+@pytest.mark.slow
 def test_a_dump_becomes_a_recording_and_its_passes_are_sources(run: Run, tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dump")
     assert run("export", dump, "-o", "run.opscope").returncode == 0
@@ -85,6 +89,7 @@ def test_a_dump_becomes_a_recording_and_its_passes_are_sources(run: Run, tmp_pat
     assert again.returncode == 2 and "already exists" in again.stderr
 
 
+@pytest.mark.slow
 def test_diff_of_two_files_and_of_two_passes(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(BEFORE)
     (tmp_path / "b.txt").write_text(AFTER)
@@ -100,6 +105,7 @@ def test_diff_of_two_files_and_of_two_passes(run: Run, tmp_path: Path) -> None:
     assert "name" not in {match["evidence"] for match in by_structure["matched"]}
 
 
+@pytest.mark.slow
 def test_diff_says_whether_it_matched_by_name(run: Run, tmp_path: Path) -> None:
     """Names of two compilations are ignored if they contradict each other, recorded or not; names of one compilation are used."""
     before, after = (_chain(names) for names in ("abcdef", "bcdefa"))
@@ -127,6 +133,7 @@ def _chain(names: str) -> str:
     return "HloModule jit_step\n\nENTRY %main (x: f32[8]) -> f32[8] {\n" + "\n".join(lines) + "\n}\n"
 
 
+@pytest.mark.slow
 def test_lines_of_a_diff_name_outputs_values_and_parameters(run: Run, tmp_path: Path) -> None:
     """Two outputs of one node, two constants and two parameters are distinguishable without opening the program."""
     (tmp_path / "a.txt").write_text(_pair("multiply"))
@@ -141,6 +148,7 @@ def test_lines_of_a_diff_name_outputs_values_and_parameters(run: Run, tmp_path: 
     assert "+ n: f32[] = get-tuple-element(p#2)  in main" in text
 
 
+@pytest.mark.slow
 def test_a_diff_says_how_many_operations_its_costs_leave_out(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(_pair("multiply", '  %c = f32[] custom-call(%p), custom_call_target="mystery"\n'))
     (tmp_path / "b.txt").write_text(_pair("multiply"))
@@ -158,6 +166,7 @@ def _pair(op: str, more: str = "") -> str:
     )
 
 
+@pytest.mark.slow
 def test_mistakes_are_one_line_and_exit_2(run: Run, tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dump")
     (tmp_path / "empty").mkdir()

@@ -270,6 +270,7 @@ def test_what_a_click_shows(tutorial: Path, open_address: Open) -> None:
             assert f"{facts['dtype']}{facts['shape']}" in text
 
 
+@pytest.mark.slow
 @pytest.mark.step("1.9")
 def test_a_time_profile_labels_colours_and_emphasises(tutorial: Path) -> None:
     """AITemplate's labels, number by number, and slow operators in a hot colour with a strong border."""

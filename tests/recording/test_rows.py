@@ -14,6 +14,7 @@ from opscope.recording.rows import row_of
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "first"),
     [("xla_gpu_scan_passes", "*before_optimizations.txt"), ("hidet_passes", "1_*.json"), ("aitemplate_doc_passes", "00-*_graph.json")],
@@ -22,6 +23,7 @@ def test_every_row_of_a_dump_adds_up(name: str, first: str, corpus: Callable[[st
     check(opscope.open_recording(min(corpus(name).rglob(first)).parent))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["src/opscope/examples/passes.opscope", "tests/samples/torch_trace"])
 def test_every_row_of_a_recording_adds_up(path: str) -> None:
     check(opscope.open_recording(ROOT / path))

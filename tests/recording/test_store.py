@@ -111,6 +111,7 @@ def test_opening_a_snapshot_reads_only_its_own_pages(tmp_path: Path, monkeypatch
     assert total >= 80 and len(pages) < total / 2
 
 
+@pytest.mark.slow
 def test_a_killed_compiler_leaves_every_finished_snapshot(tmp_path: Path) -> None:
     """kill -9 in the middle of a pass, several times, at different moments."""
     script = """
