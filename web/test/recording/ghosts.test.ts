@@ -1,11 +1,9 @@
 /** A removed node whose operand is in another graph now: what is left of its operands must not take the place of the lost one. */
 import { expect, it } from "vitest";
-import { overlay } from "../../src/core/program/recording/mergedDiff";
-import { sameDiff } from "../../src/core/program/recording/diff";
-import type { ProgramData } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
 import { edgeLines } from "../view/asText";
 import { makeProgram, type NodeSketch } from "../view/program";
+import { overlaid } from "./overlaid";
 
 const parameters: NodeSketch[] = [
   { id: "x", role: "parameter" },
@@ -52,15 +50,7 @@ function edgesAfter(removed: NodeSketch[]): string[] {
       ],
     },
   ]);
-  const ids = (program: ProgramData) => Array.from(program.nodeId, (text) => program.strings.at(text));
-  const [old, now] = [ids(before), ids(after)];
-  const diff = {
-    ...sameDiff(0),
-    beforeCount: old.length,
-    back: Int32Array.from(old, (id) => now.indexOf(id)),
-    counterpart: Int32Array.from(now, (id) => old.indexOf(id)),
-  };
-  return edgeLines(buildView(overlay(before, after, diff).program, { depth: 1 }));
+  return edgeLines(buildView(overlaid(before, after), { depth: 1 }));
 }
 
 it("does not take another element of a tuple", () => {

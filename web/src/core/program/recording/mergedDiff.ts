@@ -1,15 +1,17 @@
 /**
  * Before and after in one program: everything that exists after a pass, and what was removed as ghosts. A ghost is where it was,
  * takes its values from what its operands became, and has control edges (which carry nothing) to its former users. Where the place of
- * an operand has a meaning and one is in another graph now, the others have control edges, too.
+ * an operand has a meaning and one is in another graph now, the others have control edges, too. A ghost calls what it called only while
+ * that graph exists: one of another name that has its nodes now was never called by it.
  */
 import { filledColumn, nodeColumns } from "../columns";
 import { type MetricData, withRatios } from "../metrics";
 import { Forwards, joinedOps } from "../ops";
 import { NO_OPERAND } from "../parameters";
 import { isArgument } from "../roles";
-import type { Csr, Csr2, Grouping, LaneData, Looks, ProgramData, StringTable } from "../types";
+import type { Csr, Csr2, LaneData, Looks, ProgramData, StringTable } from "../types";
 import { isReplaced } from "./history";
+import { mergedGrouping, renumbered } from "./mergedGroupings";
 import type { PassDiff } from "./types";
 
 export interface Overlay {
@@ -61,14 +63,15 @@ class Merging {
     const strings = this.stringShift === 0 ? now.strings : joined(now.strings, old.strings);
     const renamed: string[] = [];
     const graphAt = this.graphOfMerged();
+    const merged = now.groupings.map((grouping) => mergedGrouping(now, old, grouping, { after, before, graphAt, shift: this.stringShift }));
     const program: ProgramData = {
       name: now.name,
       entry: now.entry,
       strings: joined(strings, { length: renamed.length, at: (index) => renamed[index] }),
       graphCount: this.graphs.length,
       graphStart: Int32Array.from(this.graphStart),
-      graphName: Int32Array.from(this.graphs, (graph) =>
-        graph.after >= 0 ? now.graphName[graph.after] : this.shift(old.graphName[graph.before[0]]),
+      graphName: Int32Array.from(this.graphs, ({ after, before }) =>
+        after >= 0 ? now.graphName[after] : this.shift(old.graphName[before[0]]),
       ),
       graphOutputs: this.outputs(),
       nodeCount: after.length,
@@ -93,7 +96,9 @@ class Merging {
         if (node >= 0) each(now.calls, node, (i) => push(now.calls.value[i]));
         else
           each(old.calls, ghost, (i) => {
-            if (this.graphOfBefore[old.calls.value[i]] !== graphAt[number]) push(this.graphOfBefore[old.calls.value[i]]);
+            const called = old.calls.value[i];
+            const graph = this.graphOfBefore[called];
+            if (graph !== graphAt[number] && this.nameOf(graph) === old.strings.at(old.graphName[called])) push(graph);
           });
       }),
       control: this.control(),
@@ -120,12 +125,11 @@ class Merging {
               elements: Float64Array.from([...now.types.elements, ...old.types.elements]),
             },
       ops: this.opShift === 0 ? now.ops : joinedOps(now.ops, old.ops, this.stringShift),
-      groupings: now.groupings.map((grouping) => this.grouping(grouping, after, before)),
+      groupings: merged.map(({ grouping }) => grouping),
       nodePlace: this.places(after, before),
       metrics: this.metrics(after),
       notes: now.notes,
-      // Groups of the program after keep their numbers, which the summary uses.
-      summary: now.summary,
+      summary: renumbered(now.summary, merged),
       looks: this.looks(),
       device: now.device,
       lane: this.lane(),
@@ -166,6 +170,11 @@ class Merging {
       }
     }
     return ids;
+  }
+
+  private nameOf(graph: number): string {
+    const { after, before } = this.graphs[graph];
+    return after >= 0 ? this.now.strings.at(this.now.graphName[after]) : this.old.strings.at(this.old.graphName[before[0]]);
   }
 
   private shift(text: number): number {
@@ -369,49 +378,6 @@ class Merging {
       start[g + 1] = value.length;
     });
     return { start, value: Int32Array.from(value), extra: Int32Array.from(extra) };
-  }
-
-  /** A ghost is in the group of the same path; a removed group is added again for it. */
-  private grouping(grouping: Grouping, after: Int32Array, before: Int32Array): Grouping {
-    const { now, old } = this;
-    const names = Array.from(grouping.groupName),
-      parents = Array.from(grouping.groupParent),
-      graphs = Array.from(grouping.groupGraph);
-    const byPath = new Map<string, number>();
-    const key = (graph: number, parent: number, name: string) => `${graph} ${parent} ${name}`;
-    for (const [g, name] of names.entries()) byPath.set(key(graphs[g], parents[g], now.strings.at(name)), g);
-    const theirs = old.groupings.find((other) => other.name === grouping.name);
-    const addedPaths = new Map<string, number>();
-    const graphAt = this.graphOfMerged();
-    const groupOfGhost = (ghost: number, graph: number): number => {
-      if (!theirs) return -1;
-      const trail: number[] = [];
-      for (let at = theirs.nodeGroup[ghost]; at >= 0; at = theirs.groupParent[at]) trail.push(at);
-      let group = -1;
-      for (let at = trail.pop(); at !== undefined; at = trail.pop()) {
-        const name = theirs.groupName[at];
-        const path = key(graph, group, old.strings.at(name));
-        let next = byPath.get(path) ?? addedPaths.get(path);
-        if (next === undefined) {
-          parents.push(group);
-          graphs.push(graph);
-          next = names.push(this.shift(name)) - 1;
-          addedPaths.set(path, next);
-        }
-        group = next;
-      }
-      return group;
-    };
-    const nodeGroup = Int32Array.from(after, (node, i) => (node >= 0 ? grouping.nodeGroup[node] : groupOfGhost(before[i], graphAt[i])));
-    return {
-      name: grouping.name,
-      exact: grouping.exact,
-      groupCount: names.length,
-      groupName: Int32Array.from(names),
-      groupParent: Int32Array.from(parents),
-      groupGraph: Int32Array.from(graphs),
-      nodeGroup,
-    };
   }
 }
 

@@ -1,9 +1,10 @@
 /** A first picture that fills the screen and can be read: nested groups are collapsed until it is. */
 import type { Size } from "../../base/camera";
 import type { Visible } from "../../program/types";
+import { READABLE } from "./camera";
 
-/** Below this scale boxes can hardly be read. */
-const READABLE = 0.45;
+/** A first picture that can be read may be this many screens long, or wide: people see its beginning and scroll. */
+const MOST_SCREENS = 5 / 3;
 /** Fewer boxes than this show less than many small ones. */
 const FEWEST_BOXES = 8;
 
@@ -18,7 +19,7 @@ export function fitToScreen<A extends Arranged>(
   arrange: (closed: readonly string[]) => A,
 ): A & { readonly closed: readonly string[] } {
   let best = { ...arrange([]), closed: [] as readonly string[] };
-  for (let scale = scaleIn(room, best.layout); scale < READABLE; ) {
+  for (let scale = scaleIn(room, best.layout); scale * MOST_SCREENS < READABLE; ) {
     const innermost = innermostOpen(best.visible);
     const close = (keys: readonly string[]) => ({ ...arrange([...best.closed, ...keys]), closed: [...best.closed, ...keys] });
     let calmer = innermost.length ? close(innermost) : undefined;
