@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { engines } from "./engines.mjs";
 import { families } from "./families.mjs";
-import { crossings, edgeLength, sway } from "./metrics.mjs";
+import { crossings, edgeLength, sway, widestGap } from "./metrics.mjs";
 
 const COUNTED_BOXES = 12_000;
 
@@ -24,6 +24,7 @@ console.log(
     length: edgeLength(drawing),
     width: drawing.width,
     sway: drawing.x && sway(graph, drawing.x),
+    gap: drawing.w && widestGap(nodes, drawing),
   }),
 );
 if (nodes <= COUNTED_BOXES) console.log(JSON.stringify({ crossings: crossings(drawing) }));

@@ -1,4 +1,5 @@
 /** What a run of the layout benchmark measured, as figures for `benchmarks/results.py`, and the targets among them as printed lines. */
+import { SCREEN } from "./metrics.mjs";
 
 /** One figure per graph and engine: CPU seconds, and crossings where they were counted. A layout that did not finish says why. */
 export function measured(results) {
@@ -22,6 +23,7 @@ export function targets(results) {
     ...worst("flat, 100,000 boxes, peak memory", at(ours, 100_000), "rss", "MB", 500),
     ...growth(at(ours, 10_000), at(ours, 100_000)),
     ...worst("all groups open, 100,000 boxes", at(of("opscope grouped"), 100_000), "cpu", "s", 3),
+    ...worst("all groups open, widest part without a box", of("opscope grouped"), "gap", "px", SCREEN.width),
     ...worst("one group opened, 100,000 boxes", at(of("opscope open 1"), 100_000), "cpu", "s", 0.05),
     ...["netron", "dagre"].flatMap((peer) => ratio("crossings", ours, of(peer), "crossings", 1.05)),
     ...ratio("crossings", ours, of("dot"), "crossings", 1),

@@ -92,3 +92,29 @@ export function sway({ width, source, target }, x) {
   places.sort((a, b) => a - b);
   return places[Math.floor(0.8 * (places.length - 1))] - places[Math.ceil(0.2 * (places.length - 1))];
 }
+
+/** A screen of 1600 × 1000 pixels at 50 %, and how many tiles across and down it is cut into to look for empty ones. */
+export const SCREEN = { width: 3200, height: 2000 };
+const TILES = 8;
+
+/** How wide the widest part of a drawing of boxes in boxes is that is as high as a screen and has no box in it, only lines: in whole tiles. */
+export function widestGap(boxes, { x, y, w, h, width, height }) {
+  const [across, down] = [SCREEN.width / TILES, SCREEN.height / TILES];
+  const [columns, rows] = [Math.ceil(width / across), Math.ceil(height / down)];
+  const isUsed = new Uint8Array(columns * rows);
+  for (let box = 0; box < boxes; box++) {
+    for (let row = Math.floor(y[box] / down); row < Math.min(rows, (y[box] + h[box]) / down); row++) {
+      isUsed.fill(1, row * columns + Math.floor(x[box] / across), row * columns + Math.min(columns, Math.ceil((x[box] + w[box]) / across)));
+    }
+  }
+  const emptyAbove = new Int32Array(columns);
+  let widest = 0;
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0, run = 0; column < columns; column++) {
+      emptyAbove[column] = isUsed[row * columns + column] ? 0 : emptyAbove[column] + 1;
+      run = emptyAbove[column] >= TILES ? run + 1 : 0;
+      widest = Math.max(widest, run);
+    }
+  }
+  return widest * across;
+}

@@ -9,6 +9,7 @@
  * gives Netron's layout, dot comes with Graphviz. Each layout runs in a process of its own that may use `--cap` seconds of CPU;
  * who did not finish a graph is not tried on larger ones of its kind. CPU seconds are those of the layout call, cold, and the
  * least of three runs where one takes under three seconds. Crossings are counted on the drawn lines up to 12,000 boxes.
+ * A gap is the widest part of a drawing with all groups open that is as high as a screen at 50 % and has no box in it.
  * `--keep` appends the figures to benchmarks/results/layout.jsonl.
  */
 import { execFileSync, spawn } from "node:child_process";
@@ -85,8 +86,8 @@ async function best(engine, kind, size) {
 }
 
 const short = (v) => (v === undefined ? "" : v >= 1e6 ? `${(v / 1e6).toFixed(2)}M` : v >= 1e4 ? `${(v / 1e3).toFixed(1)}k` : v.toFixed(0));
-const columns = ["graph", "boxes", "edges", "engine", "CPU s", "peak MB", "crossings", "edge length", "width"];
-const widths = [24, 7, 7, 16, 22, 8, 10, 12, 8];
+const columns = ["graph", "boxes", "edges", "engine", "CPU s", "peak MB", "crossings", "edge length", "width", "gap"];
+const widths = [24, 7, 7, 16, 22, 8, 10, 12, 8, 8];
 const row = (cells) => console.log(cells.map((c, i) => (i === 0 || i === 3 ? c.padEnd(widths[i]) : c.padStart(widths[i]))).join(" "));
 
 console.log(`${new Date().toISOString().slice(0, 10)}, ${os.cpus()[0].model}, ${os.cpus().length} cores, node ${process.version}`);
@@ -112,10 +113,11 @@ for (const { name, graph, series, kind, size, target } of graphs) {
     const result = before ? { failure: before } : await best(engine, kind, size);
     if (result.failure) {
       if (!before) gaveUp.set(key, `${result.failure} at ${name.replace(`${series} `, "")}`);
-      row([name, "", "", engine, result.failure, "", "", "", ""]);
+      row([name, "", "", engine, result.failure, "", "", "", "", ""]);
     } else {
-      const { nodes, edges, cpu, rss, crossings, length, width } = result;
-      row([name, String(nodes), String(edges), engine, cpu.toFixed(2), rss.toFixed(0), short(crossings), short(length), short(width)]);
+      const { nodes, edges, cpu, rss, crossings, length, width, gap } = result;
+      const drawn = [crossings, length, width, gap].map(short);
+      row([name, String(nodes), String(edges), engine, cpu.toFixed(2), rss.toFixed(0), ...drawn]);
     }
     results.push({ name, graph, target, engine, ...result });
   }

@@ -8,6 +8,7 @@ import { balanceLeaves } from "./order/leaves";
 import { orderElements, orderOf } from "./order/ordering";
 import { orderOfLoosePorts, untangle } from "./order/portOrder";
 import { surround } from "./order/outerAnchors";
+import { sideLanes } from "./order/sideLanes";
 import { packParcels } from "./compound/packing";
 import { assignRanks } from "./ranks/ranking";
 import { draw, BOUNDARY_PORT_GAP } from "./routing/routing";
@@ -217,11 +218,12 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
   }
   const outside = graph.previousX ? undefined : surround(graph, reversed, rank);
   const search = (all: Elements): Int32Array => orderElements(all, effort, { start: graph.start, previousX: graph.previousX });
-  const position = outside
+  const fewCrossings = outside
     ? outside.inner(orderElements(outside.elements, effort, outside))
     : orderOfLoosePorts(graph, elements, search(elements), reversed, rank, search);
-  if (!graph.previousX) balanceLeaves(elements, position);
-  placeReversed(elements, position, edgeSource, edgeTarget, reversed);
+  if (!graph.previousX) balanceLeaves(elements, fewCrossings);
+  placeReversed(elements, fewCrossings, edgeSource, edgeTarget, reversed);
+  const position = sideLanes(elements, fewCrossings, graph, gaps);
   report(0.7);
   const resumed = graph.previousX !== undefined;
   return finish(position, (drawn, all) => assignX(all, position, drawn, gaps, attachments(drawn, all), resumed, isHurried(all, effort)));

@@ -3,6 +3,7 @@ import { bucketBy } from "../../base/csr";
 import { type Elements, placesOf } from "../elements";
 import { findSeparations, type Separations } from "./separation";
 import { findMainPaths } from "./mainPath";
+import { squeeze } from "./squeeze";
 import { type Attachments, straighten } from "./straighten";
 import type { FlatGraph, Places } from "../types";
 
@@ -49,6 +50,7 @@ export function assignX(
   const x = middleOf(layouts, width, elements);
   const work = resumed ? RESUME_WORK * share * share : share < 1 ? Math.min(LARGE_WORK, STRAIGHTEN_WORK * share) : STRAIGHTEN_WORK;
   straighten(elements, separations, distance, mainPaths, attachments, x, work);
+  squeeze(elements, separations, distance, position, width, x);
   return x;
 }
 
@@ -81,7 +83,7 @@ export function keepX(elements: Elements, position: Int32Array, { width, pin }: 
 }
 
 /** Least distance between the centres of neighbours. A boundary port is where a line passes a frame, so it needs no more than a line. */
-function distances(elements: Elements, separations: Separations, width: Float64Array, gaps: Gaps, pin?: Uint8Array): Float64Array {
+export function distances(elements: Elements, separations: Separations, width: Float64Array, gaps: Gaps, pin?: Uint8Array): Float64Array {
   const { boxCount } = elements;
   const distance = new Float64Array(separations.count);
   for (let i = 0; i < separations.count; i++) {
