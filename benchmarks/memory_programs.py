@@ -1,7 +1,16 @@
-"""Twenty JAX programs with different memory plans, and their compilation into an XLA dump: for `memory.py` and for tests."""
+"""Twenty-one JAX programs with different memory plans, and their compilation into an XLA dump: for `memory.py` and for tests.
+
+    python memory_programs.py DUMPS.tar.gz
+
+compiles all of them for the device of the machine, and keeps what XLA says about their memory.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
+import tarfile
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -146,7 +155,30 @@ CASES: dict[str, Case] = {
 
 
 def compile_to(case: Case, directory: Path, **options: bool) -> Any:
-    """Compile a program for the CPU, with its dump in a directory and further options for XLA; JAX's Compiled."""
+    """Compile a program, with its dump in a directory and further options for XLA; JAX's Compiled."""
     arguments = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in case.shapes]
     lowered = jax.jit(case.function, donate_argnums=case.donated).lower(*arguments)
     return lowered.compile(compiler_options={"xla_dump_to": str(directory), "xla_dump_hlo_as_text": True, **options})
+
+
+def analysis_of(compiled: Any) -> dict[str, int]:
+    """The bytes of a compiled program, as JAX splits them."""
+    analysis = compiled.memory_analysis()
+    return {use: getattr(analysis, f"{use}_size_in_bytes") for use in ("argument", "output", "alias", "temp")}
+
+
+def keep_dumps(target: Path) -> None:
+    """The program, XLA's reports and `memory_analysis()` of every case."""
+    with tempfile.TemporaryDirectory() as scratch, tarfile.open(target, "w:gz") as archive:
+        for name, case in CASES.items():
+            directory = Path(scratch) / name
+            analysis = analysis_of(compile_to(case, directory))
+            (directory / "analysis.json").write_text(json.dumps(analysis) + "\n")
+            for file in sorted(directory.iterdir()):
+                is_report = "after_optimizations" in file.name and not file.name.endswith("-values.txt")
+                if is_report or file.name == "analysis.json":
+                    archive.add(file, f"{name}/{file.name}")
+
+
+if __name__ == "__main__":
+    keep_dumps(Path(sys.argv[1]))

@@ -1,9 +1,20 @@
-"""Ten models for `torch_memory.py`. `python torch_memory_models.py` measures, on a machine with CUDA, what one step needs."""
+"""Ten models for `torch_memory.py`, and what a step of each needs, measured on a machine with CUDA:
+
+    python torch_memory_models.py DIRECTORY
+
+writes the bytes of eager and compiled steps (`measured.json`), and what torch.compile logged about each model (`NAME.log.gz`).
+"""
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import subprocess
+import sys
+import tempfile
 from itertools import pairwise
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -56,17 +67,52 @@ MODELS = {
 }
 
 
-def measure(make, shape):
+LOGGED = ("aot_forward_graph", "aot_backward_graph", "inductor_output_code")
+"""The records of a log that say what runs."""
+
+
+def measure(make, shape, mode):
     """The most bytes that one step (forward and backward) adds to what was there before: parameters, the input, workspaces."""
     model, x = make().cuda(), torch.randn(shape, device="cuda")
+    step = torch.compile(model) if mode == "compiled" else model
     for _ in range(2):
-        model(x).backward()
+        step(x).backward()
         model.zero_grad()
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
-    model(x).backward()
+    step(x).backward()
     return torch.cuda.max_memory_allocated() - before
 
 
+def logged(log):
+    """The part of a log of torch.compile that says what runs."""
+    lines, is_kept = [], False
+    for line in log.read_text("utf-8").splitlines(keepends=True):
+        if not line.startswith("\t"):
+            is_kept = any(f'"{kind}"' in line for kind in LOGGED)
+        if is_kept:
+            lines.append(line)
+    return "".join(lines)
+
+
+def measure_all(directory):
+    """Each step runs in a process of its own."""
+    measured = {}
+    for name in MODELS:
+        for mode in ("eager", "compiled"):
+            with tempfile.TemporaryDirectory() as trace:
+                environment = {**os.environ, "TORCH_TRACE": trace, "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+                command = [sys.executable, __file__, str(directory), name, mode]
+                done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+                measured.setdefault(name, {})[mode] = json.loads(done.stdout)
+                if mode == "compiled":
+                    text = "".join(map(logged, sorted(Path(trace).glob("*.log"))))
+                    (directory / f"{name}.log.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+    (directory / "measured.json").write_text(json.dumps(measured, indent=1) + "\n")
+
+
 if __name__ == "__main__":
-    print(json.dumps({name: measure(*each) for name, each in MODELS.items()}, indent=1))
+    if len(sys.argv) > 2:
+        print(json.dumps(measure(*MODELS[sys.argv[2]], sys.argv[3])))
+    else:
+        measure_all(Path(sys.argv[1]))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import ROOT, load_file
+from support.memory_reports import check_reported, live_ranges, only, xla_total
 
-from opscope.memory.model import Memory
 from opscope.memory.sources import read_memory
-from opscope.memory.xla_files import find_reports
-from opscope.memory.xla_reports import LiveRanges, read_live_ranges
 
 pytest.importorskip("jax")
 pytestmark = pytest.mark.frameworks
@@ -20,41 +16,10 @@ pytestmark = pytest.mark.frameworks
 PROGRAMS = load_file(ROOT / "benchmarks" / "memory_programs.py")
 
 
-def only(memories: list[Memory]) -> Memory:
-    (memory,) = memories
-    return memory
-
-
-def xla_total(directory: Path) -> int:
-    """The total of XLA's own report."""
-    (report,) = directory.glob("*-memory-usage-report.txt")
-    return sum(int(total) for total in re.findall(r"^Total bytes: (\d+)", report.read_text("utf-8"), re.MULTILINE))
-
-
-def live_ranges(directory: Path) -> LiveRanges:
-    (reports,) = find_reports(directory)
-    assert reports.live_range
-    return read_live_ranges(reports.live_range.read_text("utf-8"))
-
-
 @pytest.mark.parametrize("name", PROGRAMS.CASES)
 def test_bytes_are_those_of_memory_analysis_and_of_the_report(name: str, tmp_path: Path) -> None:
-    analysis: Any = PROGRAMS.compile_to(PROGRAMS.CASES[name], tmp_path).memory_analysis()
-    memory = only(read_memory(str(tmp_path)))
-    assert memory.origin == "reported"
-    assert memory.peak_bytes == xla_total(tmp_path)
-    assert memory.split == {
-        "argument": analysis.argument_size_in_bytes,
-        "output": analysis.output_size_in_bytes,
-        "alias": analysis.alias_size_in_bytes,
-        "temp": analysis.temp_size_in_bytes,
-    }
-    live = live_ranges(tmp_path)
-    assert live.peak is not None
-    at_their_peak = {(buffer.node, buffer.output or "{}"): buffer.bytes for buffer in memory.alive(live.peak)}
-    assert at_their_peak == live.at_peak
-    assert sum(row.buffer.bytes or 0 for row in memory.live(memory.peak)) == memory.peak_bytes
-    assert memory.bytes_at(memory.peak) == memory.live_peak <= memory.peak_bytes
+    compiled = PROGRAMS.compile_to(PROGRAMS.CASES[name], tmp_path)
+    check_reported(tmp_path, PROGRAMS.analysis_of(compiled))
 
 
 def test_a_gpu_dump_is_read_the_same_way(gpu_dump: Path) -> None:

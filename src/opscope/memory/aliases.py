@@ -12,9 +12,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.moved import size_of
+from opscope.memory.order import is_half
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
 from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType, ValueRef
+from opscope.recording.dumps.inductor_code import GENERATED_BY, IN_MEMORY_OF
 
 _FORWARDING = frozenset(["optimization_barrier", "opt_barrier", "domain", "add_dependency"])
 _IN_PLACE = frozenset(["dynamic_update_slice", "scatter"])
@@ -47,14 +49,14 @@ class Aliases:
         self.outputs: dict[NodeKey, list[Names]] = {}
         """For each node, the values behind each of its outputs."""
         self._parent: list[int] = []
+        self._is_generated = GENERATED_BY in program.attrs
         graphs = list(graphs)
         self._names = {graph.name for graph in graphs}
         for graph in graphs:
-            for node in graph.nodes:
-                self.outputs[graph.name, node.id] = self._outputs(graph, node)
+            self._follow(graph)
         for graph in graphs:
             for node in graph.nodes:
-                if node.calls:
+                if node.calls and not is_half(node):
                     self._call(graph, node)
         self._donate()
 
@@ -93,6 +95,21 @@ class Aliases:
         behind = (value for names in self.outputs[graph.name, node.id] for value in names)
         return [value for value in behind if self.values[value].node is node and self.values[value].graph == graph.name]
 
+    def _follow(self, graph: Graph) -> None:
+        for node in graph.nodes:
+            if (graph.name, node.id) not in self.outputs:
+                self.outputs[graph.name, node.id] = self._half(graph, node) if is_half(node) else self._outputs(graph, node)
+
+    def _half(self, graph: Graph, node: Node) -> list[Names]:
+        """The results of half a step. Its arguments are the values that it is given, and its results those of its graph."""
+        body = self.program[node.op]
+        given = [names for ref in node.inputs for names in self.behind(graph.name, ref)]
+        arguments = [*body.parameters, *(each for each in body if each.role == "gradient" and not each.inputs)]
+        if len(given) == len(arguments):
+            self.outputs.update(((body.name, each.id), [names]) for each, names in zip(arguments, given, strict=True))
+        self._follow(body)
+        return self._returned(body)
+
     def _new(self, graph: Graph, node: Node) -> list[Names]:
         names: list[Names] = []
         for output, kind in enumerate(node.outputs):
@@ -125,6 +142,10 @@ class Aliases:
         for output, operand in self._in_place(node, name):
             if output < len(outputs) and operand < len(operands) and len(operands[operand]) == 1:
                 self.union(outputs[output], operands[operand][0])
+        if self._is_generated:
+            for output, other, index in node.attrs.get(IN_MEMORY_OF, ()):
+                for names in self.behind(graph.name, (other, index)):
+                    self.union(outputs[output], names)
         return outputs
 
     def _in_place(self, node: Node, name: str) -> list[tuple[int, int]]:

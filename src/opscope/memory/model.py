@@ -82,6 +82,8 @@ class Memory:
     steps: Sequence[str]
     """What runs at each position: node ids."""
     buffers: Sequence[Buffer]
+    graphs: Sequence[str] = ()
+    """The graph of each step, where an id alone does not say which node it is."""
     reserved: int | None = None
     """Bytes that the run occupies throughout, if memory is reserved before it starts, as XLA does."""
     split: Mapping[str, int] = field(default_factory=lambda: EMPTY)

@@ -12,6 +12,8 @@ from opscope.program import Graph, Node, NodeKey, Program
 class Order(NamedTuple):
     steps: list[str]
     """Node ids, in the order of the run."""
+    graph_names: list[str]
+    """The graph of each step."""
     position: dict[NodeKey, int]
     graphs: list[Graph]
     start: dict[str, int]
@@ -19,15 +21,21 @@ class Order(NamedTuple):
     end: dict[str, int]
     """The position after the last node of each graph: that of the node that runs it."""
 
+    def node_at(self, position: int) -> tuple[str, str]:
+        """The node that runs at a position, and its graph; empty at the end."""
+        return (self.steps[position], self.graph_names[position]) if position < len(self.steps) else ("", "")
+
     def read_at(self, graph: Graph, node: Node) -> int:
-        """When a node reads its operands: a loop when its body starts, from where on they are values of the body."""
-        starts = [self.start[name] for name in node.calls if name in self.start and facts_of(node.op).control in LOOPS]
+        """When a node reads its operands: a loop, or half of a step that torch.compile generated, when its body starts. From there on
+        they are values of the body."""
+        hands_over = is_half(node) or facts_of(node.op).control in LOOPS
+        starts = [self.start[name] for name in node.calls if name in self.start and hands_over]
         return max(starts, default=self.position[graph.name, node.id])
 
 
 def running_order(program: Program) -> Order:
     """A graph that is called from several places has one position: that of its first call."""
-    order = Order([], {}, [program.main], {program.entry: 0}, {})
+    order = Order([], [], {}, [program.main], {program.entry: 0}, {})
     stack: list[tuple[Graph, int, bool]] = [(program.main, 0, False)]
     """Graphs that are running: the next node, and whether the graphs that it calls have been run."""
     while stack:
@@ -47,8 +55,15 @@ def running_order(program: Program) -> Order:
             continue
         order.position[graph.name, node.id] = len(order.steps)
         order.steps.append(node.id)
+        order.graph_names.append(graph.name)
         stack.append((graph, number + 1, False))
     return order
+
+
+def is_half(node: Node) -> bool:
+    """Whether a node is the forward or backward half of a step that torch.compile recorded: it calls the graph of its own name, which
+    frees its arguments after their last use."""
+    return node.op in node.calls
 
 
 def _run_inside(node: Node) -> tuple[str, ...]:
@@ -56,4 +71,5 @@ def _run_inside(node: Node) -> tuple[str, ...]:
     if not node.calls:
         return ()
     control = facts_of(node.op).control
-    return node.calls if control in LOOPS or control in ("call", "cond") or plain_name(node.op) == "async_start" else ()
+    runs = control in LOOPS or control in ("call", "cond") or plain_name(node.op) == "async_start" or is_half(node)
+    return node.calls if runs else ()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import TypeAlias
 
 from opscope.analysis.directions import directions
 from opscope.analysis.enrich import is_enriched
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
 from opscope.memory.model import Buffer, Kind
+from opscope.memory.order import is_half
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, UPDATE, Graph, Node, NodeKey, Program, TensorType
@@ -20,19 +22,29 @@ _MOST_NAMED = 2
 """A backward node can have more forward nodes; two of them say enough."""
 
 
+Place: TypeAlias = tuple[Graph, Node]
+
+
 class Reasons:
-    """What a program says about its buffers. Ids of instructions are unique in a compiled module, so a name is enough."""
+    """What a program says about its buffers. Ids of instructions are unique in a compiled module of XLA, so a name is enough there; the
+    halves of a step that torch.compile generated use the same names, so a node is named with its graph."""
 
     def __init__(self, program: Program) -> None:
         self.program = program if is_enriched(program) else with_backward_links(with_halves(program))
 
     @cached_property
-    def _places(self) -> Mapping[str, tuple[Graph, Node]]:
+    def _places(self) -> Mapping[str, Place]:
         return {node.id: (graph, node) for graph in self.program for node in graph}
+
+    def _place(self, node: str, graph: str) -> Place | None:
+        if graph in self.program and node in self.program[graph]:
+            return self.program[graph], self.program[graph][node]
+        return self._places.get(node)
 
     @cached_property
     def _direction(self) -> Mapping[NodeKey, str]:
         marks = directions(self.program)
+        marks |= {node.op: [node.op] * len(self.program[node.op]) for node in self.program.main if is_half(node)}
         return {(graph.name, node.id): mark for graph in self.program for node, mark in zip(graph, marks[graph.name], strict=True)}
 
     @cached_property
@@ -40,53 +52,38 @@ class Reasons:
         """By the name of a loop's body or condition, the loop."""
         return {name: node.id for graph in self.program for node in graph if facts_of(node.op).control in LOOPS for name in node.calls}
 
-    def graph_of(self, node: str) -> str:
-        place = self._places.get(node)
-        return place[0].name if place else ""
-
-    def type_of(self, node: str, index: str) -> TensorType | None:
-        """The type of one output of a node; None for a table of pointers and for what is inside a nested tuple."""
-        place = self._places.get(node)
-        numbers = index.strip("{}")
-        if place is None or "," in numbers:
-            return None
-        outputs = place[1].outputs
-        number = int(numbers) if numbers else 0
-        is_table = not numbers and len(outputs) != 1
-        return None if is_table or number >= len(outputs) else outputs[number]
-
-    def explained(self, buffer: Buffer, last_use: str) -> Buffer:
-        """The buffer with its place in the program, what it is for, and why it is alive until `last_use` (the end, if empty)."""
-        place = self._places.get(buffer.node)
+    def explained(self, buffer: Buffer, last_use: str, used_in: str = "") -> Buffer:
+        """The buffer with its place in the program, what it is for, and why it is alive until `last_use` (the end, if empty), a node of
+        the graph `used_in`."""
+        place = self._place(buffer.node, buffer.graph)
         if place is None:
             return buffer._replace(why=buffer.why or _used_last(last_use))
         graph, node = place
-        kind, why = self._kind_and_why(buffer, graph, node, self._reader(graph, last_use))
+        kind, why = self._kind_and_why(buffer, graph, node, self._reader(graph, self._place(last_use, used_in)))
         frames = node.source
         return buffer._replace(
             graph=graph.name,
             kind=kind,
-            type=self.type_of(buffer.node, buffer.output),
+            type=_type_of(node, buffer.output),
             why=why,
             scope=node.scope,
             source=str(frames[0]) if frames else "",
         )
 
-    def _reader(self, graph: Graph, last_use: str) -> str:
+    def _reader(self, graph: Graph, user: Place | None) -> Place | None:
         """What reads a value last. At the step where a called graph starts, that is the node that runs it: the value is passed to the
         graph, or an earlier graph of the same node (a branch, a loop's condition) returned it."""
-        place = self._places.get(last_use)
-        if place is None or not place[1].is_argument or place[0].name == graph.name:
-            return last_use
-        callers = self.program.callers.get(place[0].name, ())
-        return callers[0][1] if callers else last_use
+        if user is None or not user[1].is_argument or user[0].name == graph.name:
+            return user
+        callers = self.program.callers.get(user[0].name, ())
+        return self._place(callers[0][1], callers[0][0]) if callers else user
 
-    def _kind_and_why(self, buffer: Buffer, graph: Graph, node: Node, last_use: str) -> tuple[Kind, str]:
+    def _kind_and_why(self, buffer: Buffer, graph: Graph, node: Node, user: Place | None) -> tuple[Kind, str]:
         if buffer.why or buffer.kind not in ("temporary", "output"):
             return buffer.kind, buffer.why or buffer.kind
         if buffer.kind == "output":
             return buffer.kind, "output"
-        type_ = self.type_of(buffer.node, buffer.output)
+        type_ = _type_of(node, buffer.output)
         if type_ is None:
             return "temporary", "pointers to the elements of a tuple"
         if plain_name(node.op) == "custom_call" and type_.dtype in _BYTES and buffer.output.strip("{}0"):
@@ -94,37 +91,32 @@ class Reasons:
         loop = self._loops.get(graph.name, "")
         if loop and type_.dtype in _TRUTH and not type_.shape and any(name == node.id for name, _ in graph.outputs):
             return "temporary", f"says whether {loop} goes on"
-        kind, why = self._of_halves(graph, node, last_use)
-        loop = self._carrying_loop(graph, node, last_use) if kind == "temporary" else ""
+        if user is None:
+            return "temporary", _used_last("")
+        kind, why = self._of_halves(graph, node, *user)
+        loop = self._carrying_loop(graph, node, *user) if kind == "temporary" else ""
         return (kind, f"carried by {loop}") if loop else (kind, why)
 
-    def _carrying_loop(self, graph: Graph, node: Node, last_use: str) -> str:
+    def _carrying_loop(self, graph: Graph, node: Node, user_graph: Graph, user: Node) -> str:
         """The loop that keeps a value: the value is an argument of its body, goes from one iteration to the next, or starts the loop."""
         if node.is_argument and graph.name in self._loops:
             return self._loops[graph.name]
-        user = self._places.get(last_use)
-        if user is None:
-            return ""
-        user_graph, user_node = user
-        if facts_of(user_node.op).control in LOOPS:
-            return user_node.id
-        is_root = any(name == user_node.id for name, _ in user_graph.outputs)
+        if facts_of(user.op).control in LOOPS:
+            return user.id
+        is_root = any(name == user.id for name, _ in user_graph.outputs)
         return self._loops.get(user_graph.name, "") if is_root and user_graph.name == graph.name else ""
 
-    def _of_halves(self, graph: Graph, node: Node, last_use: str) -> tuple[Kind, str]:
+    def _of_halves(self, graph: Graph, node: Node, user_graph: Graph, user: Node) -> tuple[Kind, str]:
         """What a value is for in a training step."""
-        user = self._places.get(last_use)
         made_in = self._direction.get((graph.name, node.id), "")
-        if user is None:
-            return "temporary", _used_last(last_use)
-        used_in = self._direction.get((user[0].name, last_use), "")
+        used_in = self._direction.get((user_graph.name, user.id), "")
         if made_in == FORWARD and used_in == BACKWARD:
-            forward = self._differentiated(user[1])
-            reason = f"{last_use} needs it for the gradient of {' and '.join(forward)}" if forward else f"{last_use} needs it"
+            forward = self._differentiated(user)
+            reason = f"{user.id} needs it for the gradient of {' and '.join(forward)}" if forward else f"{user.id} needs it"
             return "saved", f"saved for backward: {reason}"
         if made_in == BACKWARD and used_in == UPDATE:
-            return "gradient", f"gradient: the update in {last_use} needs it"
-        return "temporary", _used_last(last_use)
+            return "gradient", f"gradient: the update in {user.id} needs it"
+        return "temporary", _used_last(user.id)
 
     def _differentiated(self, node: Node) -> list[str]:
         """The forward nodes that a backward node differentiates; those that only move or convert values, if there are no others."""
@@ -139,6 +131,16 @@ class Reasons:
         if callers and facts_of(self._places[callers[0][1]][1].op).control == "fusion":
             return callers[0][1]
         return node
+
+
+def _type_of(node: Node, index: str) -> TensorType | None:
+    """The type of one output of a node; None for a table of pointers and for what is inside a nested tuple."""
+    numbers = index.strip("{}")
+    if "," in numbers:
+        return None
+    number = int(numbers) if numbers else 0
+    is_table = not numbers and len(node.outputs) != 1
+    return None if is_table or number >= len(node.outputs) else node.outputs[number]
 
 
 def _only_moves(node: Node) -> bool:

@@ -18,7 +18,8 @@ from opscope.memory.plan import Allocation, Span, allocations_of, make_plan
 from opscope.memory.reasons import Reasons
 from opscope.memory.sharing import takeovers
 from opscope.memory.xla_reports import LiveRanges
-from opscope.program import BACKWARD_OF, Graph, Node, Program
+from opscope.program import BACKWARD, BACKWARD_OF, Graph, Node, Program
+from opscope.recording.dumps.inductor_code import CHANNELS_FIRST, GENERATED_BY
 
 
 def computed_memory(program: Program, *, explain: bool = True) -> Memory:
@@ -39,10 +40,10 @@ def _computed(program: Program, explain: bool) -> Memory:
     reasons = Reasons(program) if explain else None
     if program.attrs.get("is_scheduled") != "true":
         buffers = _buffers(program, order, aliases, lifetimes, allocations, {}, reasons)
-        return Memory(program.name, "computed", order.steps, buffers)
+        return Memory(program.name, "computed", order.steps, buffers, order.graph_names)
     plan = make_plan(aliases, allocations, takeovers(program, order, aliases))
     buffers = _buffers(program, order, aliases, lifetimes, allocations, plan.slots, reasons)
-    return Memory(program.name, "computed", order.steps, buffers, plan.reserved, plan.split)
+    return Memory(program.name, "computed", order.steps, buffers, order.graph_names, reserved=plan.reserved, split=plan.split)
 
 
 def schedule_ranges(program: Program) -> LiveRanges:
@@ -111,9 +112,21 @@ def _buffers(
             kind, why = _kind(program, aliases, allocation, value, gradients.get(key, ""), last >= end)
             output = f"{{{value.output}}}" if len(value.node.outputs) > 1 else ""
             buffer = Buffer(value.node.id, value.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why)
-            buffers.append(reasons.explained(buffer, order.steps[last] if last < end else "") if reasons else buffer)
+            buffers.append(reasons.explained(buffer, *order.node_at(last)) if reasons else buffer)
+    if GENERATED_BY in program.attrs:
+        buffers += _workspaces(order, aliases)
     buffers.sort(key=lambda buffer: (buffer.born, buffer.last))
     return buffers
+
+
+def _workspaces(order: Order, aliases: Aliases) -> Iterator[Buffer]:
+    """Scratch memory of convolutions: cuDNN copies channels-first operands into the order that it computes in."""
+    for graph in order.graphs:
+        for node in graph:
+            if node.attrs.get(CHANNELS_FIRST):
+                size = sum(aliases.values[value].bytes or 0 for value in aliases.operands(graph, node))
+                at = order.position[graph.name, node.id]
+                yield Buffer(node.id, size, "workspace", at, at, graph.name, why=f"workspace of {node.id}, about as large as its operands")
 
 
 def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Value, gradient_of: str, to_the_end: bool) -> tuple[Kind, str]:
@@ -127,6 +140,8 @@ def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Val
         return "constant", "constant"
     if gradient_of:
         return "gradient", f"gradient of {gradient_of}"
+    if allocation.is_output and to_the_end and value.graph == BACKWARD and GENERATED_BY in program.attrs:
+        return "gradient", "gradient"
     if allocation.is_output and to_the_end:
         return "output", f"output, aliases parameter {parameter_number(donated)}" if donated else ""
     return "temporary", ""

@@ -22,7 +22,8 @@ class Takeover(NamedTuple):
 
 
 def takeovers(program: Program, order: Order, aliases: Aliases) -> dict[Takeover, bool]:
-    """What may be written over what, and whether the operation computes: a copy has no use for it, and XLA does not look for one."""
+    """What may be written over what, and whether XLA also does that for temporaries: not for a copy, which has no use for it, and only if
+    the operand is the only result of another operation, not an element of a tuple or under another name."""
     pairs = _Pairs(program)
     possible: dict[Takeover, bool] = {}
     for graph in order.graphs:
@@ -38,7 +39,9 @@ def takeovers(program: Program, order: Order, aliases: Aliases) -> dict[Takeover
                 operand, result = behind[0][0], results[output][0]
                 if _fits(aliases, operand, result):
                     key = Takeover(aliases.buffer(operand), aliases.buffer(result), order.position[graph.name, node.id])
-                    possible[key] = plain_name(node.op) != "copy"
+                    possible[key] = (
+                        plain_name(node.op) != "copy" and aliases.values[operand].node is graph[ref[0]] and len(graph[ref[0]].outputs) == 1
+                    )
     return possible
 
 

@@ -31,7 +31,7 @@ def assigned_memory(name: str, allocations: Sequence[Allocation], live: LiveRang
         "alias": sum(each.size for each in device if each.parameter is not None and each.is_output),
         "temp": sum(each.size for each in device if each.is_temporary),
     }
-    return Memory(name, "reported", live.steps, buffers, sum(each.size for each in device), split)
+    return Memory(name, "reported", live.steps, buffers, reserved=sum(each.size for each in device), split=split)
 
 
 def _buffer(allocation: Allocation, value: Assigned, bounds: tuple[int, int], live: LiveRanges, reasons: Reasons | None) -> Buffer:

@@ -25,7 +25,8 @@ def encode_memory(memory: Memory, program: Program, **fields: Any) -> bytes:
     number_of = _Numbers(program)
     strings = Interner({"": 0})
     out = SectionWriter()
-    steps = [number_of(step) for step in memory.steps]
+    graphs = memory.graphs or [""] * len(memory.steps)
+    steps = [number_of(step, graph) for step, graph in zip(memory.steps, graphs, strict=True)]
     out.deltas("steps", steps)
     out.integers("stepNames", [0 if node >= 0 else strings[name] for node, name in zip(steps, memory.steps, strict=True)])
     # Of buffers that are equal in size and time, the first name represents their memory, as in `Memory.live`.
