@@ -97,7 +97,7 @@ def logged(log):
 
 def measure_all(directory):
     """Each step runs in a process of its own."""
-    measured = {}
+    measured: dict[str, dict[str, int]] = {}
     for name in MODELS:
         for mode in ("eager", "compiled"):
             with tempfile.TemporaryDirectory() as trace:

@@ -19,6 +19,8 @@ from opscope.recording.sources import open_recording
 from opscope.render.writers.html import write
 from opscope.view_options import ViewOptions
 
+SNAPSHOTS = Path(__file__).parents[1] / "memory" / "snapshots"
+
 
 @pytest.fixture(scope="module")
 def memory(gpu_dump: Path) -> Memory:
@@ -148,6 +150,22 @@ def test_a_server_computes_memory_and_answers_what_if(
     )
     viewer.page.get_by_text("What to write").click()
     assert suggested.advice[-1] in viewer.page.get_by_role("region", name="Memory", exact=True).inner_text()
+
+
+def test_a_snapshot_of_pytorch_opens_with_its_memory(open_address: Open, server: Callable[..., str]) -> None:
+    file = SNAPSHOTS / "transformer_early.pickle.gz"
+    (memory,) = read_memory(str(file))
+    viewer = open_address(server(file))
+    until(lambda: len(cells(viewer)) > 5)
+    assert (
+        viewer.page.get_by_role("status", name="Peak").inner_text() == f"peak {short_bytes(memory.peak_bytes)}, measured by the allocator"
+    )
+    assert point(viewer).startswith(step(memory, memory.peak))
+    largest = memory.live(memory.peak)[0].buffer
+    table = viewer.page.get_by_role("table", name="Buffers alive")
+    assert largest.why in cells(viewer)[0] and largest.name in cells(viewer)[0]
+    table.get_by_role("button", name=largest.name, exact=True).first.click()
+    until(lambda: viewer.idle()["selectedNode"] == largest.node)
 
 
 def test_the_lane_and_the_graph_are_linked(viewer: Viewer, memory: Memory) -> None:

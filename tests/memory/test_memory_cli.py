@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from conftest import Run
+
+from opscope.errors import OpscopeError
+from opscope.memory.sources import read_memory
+from opscope.render.memory_picture import check_picture, write_picture
+from opscope.view_options import Theme
 
 
 def test_the_table_says_what_is_alive_and_why(gpu_dump: Path, run: Run) -> None:
     done = run("memory", gpu_dump)
     assert done.returncode == 0, done.stderr
     assert "peak      3.33 MB (3,330,319 bytes), reported by XLA" in done.stdout
-    assert "at        gemm_fusion_dot.5, step 145 of 165" in done.stdout
+    assert "at        gemm_fusion_dot.5, step 146 of 165" in done.stdout
     row = next(line for line in done.stdout.splitlines() if "while.15{3}" in line)
     assert row.split()[:4] == ["524", "kB", "saved", "while.15{3}"]
     assert "saved for backward: while.22 needs it for the gradient of while.15" in row and "scan_model.py:12" in row
@@ -53,6 +59,29 @@ def test_at_another_node_other_buffers_are_alive(gpu_dump: Path, run: Run) -> No
     assert not any(row["node"] == "while.15" for row in data["live"])
     wrong = run("memory", gpu_dump, "--at", "cudnn-conv.99")
     assert wrong.returncode == 2 and "no node 'cudnn-conv.99' runs here; did you mean" in wrong.stderr
+
+
+def test_the_lane_is_written_as_a_picture(gpu_dump: Path, run: Run, tmp_path: Path) -> None:
+    done = run("memory", gpu_dump, "-o", tmp_path / "lane.svg")
+    assert done.returncode == 0, done.stderr
+    texts = re.findall(r">([^<]+)</text>", (tmp_path / "lane.svg").read_text("utf-8"))
+    assert any(text.endswith(": peak 3.33 MB, reported by XLA") for text in texts)
+    assert any(text.startswith("Step 146 of 165, gemm_fusion_dot.5: ") for text in texts)
+    assert "saved for backward: while.22 needs it for the gradient of while.15" in texts
+    with pytest.raises(OpscopeError, match=r"the memory lane is written as \.svg, \.png or \.pdf"):
+        check_picture(tmp_path / "lane.dot", gpu_dump)
+
+
+def test_the_lane_has_each_format_and_theme_at_any_point(gpu_dump: Path, tmp_path: Path) -> None:
+    (memory,) = read_memory(str(gpu_dump))
+    at = memory.position_of("cudnn-conv.1")
+    pictures = {}
+    cases: list[tuple[str, Theme, bytes]] = [("a.png", "light", b"\x89PNG"), ("b.png", "dark", b"\x89PNG"), ("c.pdf", "dark", b"%PDF-")]
+    for name, theme, begins in cases:
+        write_picture(memory, at, tmp_path / name, check_picture(tmp_path / name, gpu_dump), theme)
+        pictures[name] = (tmp_path / name).read_bytes()
+        assert pictures[name].startswith(begins)
+    assert pictures["a.png"] != pictures["b.png"]
 
 
 @pytest.mark.parametrize(

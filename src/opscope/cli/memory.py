@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,7 @@ from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.memory.model import Memory
+    from opscope.view_options import Theme
 
 _MOST_ROWS = 20
 _LONGEST = 90
@@ -50,6 +52,8 @@ _ORIGINS = {
     is_flag=True,
     help="Suggest values to recompute, and what to write in the program for it. Greedy: another set may be better.",
 )
+@click.option("-o", "--output", "output", metavar="FILE", help="Write the memory lane as a picture: .svg, .png or .pdf.")
+@click.option("--theme", type=click.Choice(("light", "dark")), default="light", show_default=True, help="Colours of the picture.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every buffer and the curve.")
 @click.option("--all", "everything", is_flag=True, help="List everything that is alive instead of the largest.")
 def command(
@@ -60,6 +64,8 @@ def command(
     per: str,
     what_if: tuple[str, ...],
     suggest: bool,
+    output: str | None,
+    theme: Theme,
     as_json: bool,
     everything: bool,
 ) -> None:
@@ -75,8 +81,11 @@ def command(
     opscope memory dump_dir --at dot.12 --json | jq '.live[0]'
     opscope memory dump_dir --what-if recompute=fusion.3 --what-if offload=dot.7
     opscope memory dump_dir --suggest
+    opscope memory dump_dir -o lane.svg
     """
     if what_if or suggest:
+        if output is not None:
+            raise click.UsageError("-o writes the memory as it is; leave out --what-if and --suggest.")
         from opscope.cli.what_if import show
 
         show(source, module, from_format, what_if, suggest, as_json)
@@ -86,9 +95,13 @@ def command(
 
     with progress(f"reading {source}") as report:
         memories = read_memory(source, module, from_format, report)
-    if node is not None and len(memories) > 1:
-        raise OpscopeError(f"{source}: has {len(memories)} modules; choose one with --module NAME to use --at")
+    if len(memories) > 1 and (node is not None or output is not None):
+        flag = "--at" if output is None else "-o"
+        raise OpscopeError(f"{source}: has {len(memories)} modules; choose one with --module NAME to use {flag}")
     positions = [memory.peak if node is None else memory.position_of(node) for memory in memories]
+    if output is not None:
+        _write(memories[0], positions[0], source, output, theme)
+        return
     if as_json:
         rows = [to_json(memory, position, per) for memory, position in zip(memories, positions, strict=True)]
         say_json(one_or_programs(rows), indent=1)
@@ -100,6 +113,14 @@ def command(
         say(*modules(cells, "lrl"))
 
 
+def _write(memory: Memory, position: int, source: str, output: str, theme: Theme) -> None:
+    from opscope.render.memory_picture import check_picture, write_picture
+
+    form = check_picture(Path(output), Path(source))
+    with progress(f"writing {output}"):
+        write_picture(memory, position, Path(output), form, theme)
+
+
 def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
     facts = [
         ("program", memory.name),
@@ -107,7 +128,7 @@ def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
     ]
     if memory.split:
         facts.append(("of which", _split(memory)))
-    point = f"{memory.step_at(position) or 'the end'}, step {position:,} of {len(memory.steps):,}"
+    point = f"{memory.step_at(position) or 'the end'}, step {position + 1:,} of {len(memory.steps):,}"
     facts.append(("at", f"{point}: {short_bytes(memory.bytes_at(position))} in use"))
     facts.append(("in use", _bars(memory)))
     if memory.unknown:

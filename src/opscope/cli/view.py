@@ -119,7 +119,7 @@ def _opened(
         path = Path(split_at(source)[0])
         if path.is_file() or path.is_dir():
             remember(path)
-    return served, initial(options, first.recording if isinstance(first, ServedRecording) else None)
+    return served, initial(options, first.recording if isinstance(first, ServedRecording) else first.program())
 
 
 def _compared(sources: tuple[str, ...], module: str | None, format: str | None, of_one: dict[str, str | None]) -> Served:

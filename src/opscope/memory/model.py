@@ -19,6 +19,7 @@ from opscope.naming import suggest
 from opscope.program import EMPTY, TensorType
 
 Kind: TypeAlias = Literal[
+    "earlier",
     "parameter",
     "input",
     "buffer",
@@ -29,13 +30,19 @@ Kind: TypeAlias = Literal[
     "saved",
     "temporary",
     "workspace",
-    "earlier",
     "unused",
 ]
 """What a buffer is for. "saved" is saved for backward, "earlier" was there before an allocator was recorded, and "unused" is reserved but
 not in use at a point."""
 MemoryOrigin: TypeAlias = Literal["reported", "computed", "measured"]
 """Reported by a compiler, computed here from a schedule, or measured by an allocator."""
+
+UNUSED: Mapping[MemoryOrigin, str] = {
+    "reported": "reserved, but not in use at this point",
+    "computed": "reserved, but not in use at this point",
+    "measured": "held by the allocator, but not in use: cached, or lost to fragmentation",
+}
+"""What is to be said about bytes that are reserved and not in use."""
 
 Slot: TypeAlias = tuple[int, int]
 """(allocation, offset)"""
@@ -86,6 +93,8 @@ class Memory:
     """The graph of each step, where an id alone does not say which node it is."""
     reserved: int | None = None
     """Bytes that the run occupies throughout, if memory is reserved before it starts, as XLA does."""
+    held: Sequence[tuple[int, int]] = ()
+    """Of an allocator: (position, bytes that it has taken from the device from there on, in use or not)."""
     split: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     """The reserved bytes by use, as XLA's `memory_analysis()` splits them: argument, output, alias, temp."""
     remark: str = ""
@@ -139,8 +148,7 @@ class Memory:
 
     def bytes_at(self, position: int) -> int:
         """Bytes in use at a position."""
-        at = bisect_right(self.curve, position, key=lambda point: point[0])
-        return self.curve[at - 1][1] if at else 0
+        return _at(self.curve, position)
 
     def step_at(self, position: int) -> str:
         """The node that runs at a position; empty before the first and after the last."""
@@ -174,12 +182,22 @@ class Memory:
             sharing.sort(key=lambda buffer: (-(buffer.bytes or 0), -buffer.born, buffer.last, buffer.name))
             rows.append(Live(sharing[0], tuple(sharing[1:])))
         rows.sort(key=lambda row: (row.buffer.bytes is None, -(row.buffer.bytes or 0), row.buffer.born, row.buffer.name))
-        unused = 0 if self.reserved is None else self.reserved - self.bytes_at(position)
+        unused = self.reserved_at(position) - self.bytes_at(position)
         if unused > 0:
-            rows.append(Live(Buffer("", unused, "unused", 0, len(self.steps), why="reserved, but not in use at this point")))
+            rows.append(Live(Buffer("", unused, "unused", 0, len(self.steps), why=UNUSED[self.origin])))
         return rows
+
+    def reserved_at(self, position: int) -> int:
+        """Bytes that are reserved at a position, in use or not; 0 if nothing is."""
+        return _at([(0, self.reserved)] if self.reserved is not None else self.held, position)
 
     @cached_property
     def unknown(self) -> int:
         """How many buffers are of unknown size. They are left out of every sum."""
         return sum(buffer.bytes is None for buffer in self.buffers)
+
+
+def _at(points: Sequence[tuple[int, int]], position: int) -> int:
+    """The value of a curve at a position."""
+    at = bisect_right(points, position, key=lambda point: point[0])
+    return points[at - 1][1] if at else 0

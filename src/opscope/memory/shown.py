@@ -14,6 +14,8 @@ from opscope.memory.schedule import computed_memory
 from opscope.memory.sources import reported_about
 from opscope.memory.what_if import Planner
 from opscope.program import Program
+from opscope.readers.torch_memory import ALLOCATOR
+from opscope.recording.dumps.inductor_code import GENERATED_BY
 from opscope.recording.model import Recording
 from opscope.recording.sources import split_at
 
@@ -50,7 +52,10 @@ def planner_of(program: Program, recording: Recording | None = None) -> Planner:
 
 def is_worth_computing(program: Program) -> bool:
     """Whether memory is worth computing before somebody asks: the nodes are in the order in which they run, and it takes a second."""
-    has_order = program.attrs.get("is_scheduled") == "true" or any(node.op.startswith("aten.") for node in program.main)
+    attrs = program.attrs
+    if ALLOCATOR in attrs:
+        return _SOURCE in vars(program) and len(program.main) <= _MOST_UNASKED
+    has_order = attrs.get("is_scheduled") == "true" or GENERATED_BY in attrs or any(node.op.startswith("aten.") for node in program.main)
     return has_order and len(program.main) <= _MOST_UNASKED
 
 

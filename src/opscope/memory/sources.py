@@ -7,13 +7,15 @@ from opscope.errors import in_source
 from opscope.loading import load_all
 from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
-from opscope.memory.torch_snapshot import is_snapshot, read_snapshot
+from opscope.memory.torch_snapshot import read_snapshot
 from opscope.memory.xla_files import find_reports, is_about, program_of, reported_memory, reports_about
 from opscope.memory.xla_proto import proto_memory
 from opscope.naming import find_module
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.source import Source
+from opscope.readers.torch_memory import ALLOCATOR
+from opscope.readers.torch_memory.snapshot import is_snapshot
 
 
 def read_memory(source: str, module: str | None = None, format: str | None = None, progress: Progress | None = None) -> list[Memory]:
@@ -27,7 +29,8 @@ def read_memory(source: str, module: str | None = None, format: str | None = Non
         return [reported_memory(each, program_of(each)) for each in reports]
     if path.is_file() and format is None and is_snapshot(opened := Source(source)):
         with in_source(source):
-            return read_snapshot(opened, progress)
+            memories = read_snapshot(opened, progress)
+            return memories if module is None else [memories[find_module(module, [each.name for each in memories])]]
     programs = load_all(source, module=module, format=format, progress=progress)
     return [reported_about(source, program) or computed_memory(program) for program in programs]
 
@@ -41,6 +44,9 @@ def reported_about(source: str, program: Program) -> Memory | None:
         return reported_memory(about, program)
     if not path.exists() or reports or (opened := Source(source)).is_directory:
         return None
+    if ALLOCATOR in program.attrs:
+        with in_source(source):
+            return next((memory for memory in read_snapshot(opened) if memory.name == program.name), None)
     about = reports_about(opened.path, program)
     if about is not None:
         return reported_memory(about, program)

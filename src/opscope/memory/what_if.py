@@ -20,6 +20,8 @@ from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.order import running_order
 from opscope.naming import suggest as similar
 from opscope.program import Program
+from opscope.readers.torch_memory import ALLOCATOR
+from opscope.recording.dumps.inductor_code import GENERATED_BY
 
 Action: TypeAlias = Literal["recompute", "offload", "bf16"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -95,7 +97,7 @@ class Planner:
 
     def __init__(self, program: Program, memory: Memory) -> None:
         self.program = with_costs(program)
-        self.memory = replace(memory, reserved=None, split={})
+        self.memory = replace(memory, reserved=None, held=(), split={})
         """What is in use. How much XLA would reserve for another plan is not known."""
         self._names = {buffer.node for buffer in memory.buffers}
         self._uses = _uses(program, memory)
@@ -182,7 +184,10 @@ class Planner:
 
     def _gap(self, buffer: Buffer) -> tuple[int, int] | None:
         """The longest time without a use: the last position before it and the first one after it."""
-        points = sorted({buffer.born, *(at for at in self._uses.get(buffer.name, ()) if buffer.born <= at <= buffer.last)})
+        uses = {at for at in self._uses.get(buffer.name, ()) if buffer.born <= at <= buffer.last}
+        if self.memory.origin == "measured":  # an allocator knows only when a block is made and freed
+            uses.add(buffer.last)
+        points = sorted({buffer.born, *uses})
         gaps = [(after - before, before, after) for before, after in pairwise(points) if after - before > 1]
         longest = max(gaps, default=None)
         return None if longest is None or buffer.kind in GIVEN else longest[1:]
@@ -195,13 +200,14 @@ def _smaller(buffer: Buffer) -> Buffer:
 
 def _uses(program: Program, memory: Memory) -> Mapping[str, list[int]]:
     """By the name of a buffer, when its value is read."""
-    positions = {node: position for position, node in enumerate(memory.steps)}
+    graphs = memory.graphs or [""] * len(memory.steps)
+    positions = {key: position for position, key in enumerate(zip(graphs, memory.steps, strict=True))}
     order = running_order(program)
     aliases = Aliases(program, order.graphs)
     uses: dict[str, list[int]] = defaultdict(list)
     for graph in order.graphs:
         for node in graph:
-            position = positions.get(node.id)
+            position = positions.get((graph.name, node.id), positions.get(("", node.id)))
             if position is None:
                 continue
             for number in aliases.operands(graph, node):
@@ -212,7 +218,10 @@ def _uses(program: Program, memory: Memory) -> Mapping[str, list[int]]:
 
 def advice(program: Program, suggestions: Sequence[Suggestion]) -> list[str]:
     """What to write in the user's program to recompute these values."""
-    if any(node.op.startswith("aten.") for node in program.main):
+    if ALLOCATOR in program.attrs:
+        places = dict.fromkeys(buffer.source or buffer.node for each in suggestions for buffer in each.buffers)
+        return [f"x = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=False)  # the function at {place}" for place in places]
+    if GENERATED_BY in program.attrs or any(node.op.startswith("aten.") for node in program.main):
         modules = dict.fromkeys(".".join(buffer.scope) or buffer.node for each in suggestions for buffer in each.buffers)
         return [f"x = torch.utils.checkpoint.checkpoint({module}, x, use_reentrant=False)" for module in modules]
     names = [f"recomputed_{number}" for number in range(len(suggestions))]

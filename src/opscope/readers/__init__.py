@@ -52,6 +52,7 @@ BUILT_IN: tuple[Reader, ...] = (
     Reader("hlo-proto", "opscope.readers.hlo_proto", "XLA HLO protos: xla_dump_hlo_as_proto, snapshots", (".pb",)),
     Reader("xplane", "opscope.readers.xplane", "profiles of JAX (jax.profiler.trace), with times", (".pb",)),
     Reader("kineto", "opscope.readers.kineto", "traces of PyTorch's profiler (export_chrome_trace), with times", (".json",)),
+    Reader("torch-memory", "opscope.readers.torch_memory", "memory snapshots of PyTorch (torch.cuda.memory._dump_snapshot)", (".pickle",)),
     Reader(
         "torch", "opscope.readers.torch", "PyTorch: .pt2 files (without torch), modules, tensors", (".pt2",),
         package="opscope[torch]", objects=("torch",),

@@ -61,7 +61,7 @@ def unsupported_format(source: Source) -> str:
     return _NOT_READ.get(suffix, "")
 
 
-_READABLE = frozenset([".hlo", ".txt", ".pb", ".mlir", ".pt2", ".onnx", ".json", ".opscope"])
+_READABLE = frozenset([".hlo", ".txt", ".pb", ".mlir", ".pt2", ".onnx", ".json", ".pickle", ".opscope"])
 _MOST_NAMED = 3
 
 

@@ -128,8 +128,8 @@ class _Handlers:
 
     def add(self, served: Sequence[Served]) -> int:
         """Serve programs on a page of their own."""
-        recording = served[0].recording if isinstance(served[0], ServedRecording) else None
-        self.contents.append(_Content(served, {**self.theme, **initial(ViewOptions(), recording)}))
+        shown = served[0].recording if isinstance(served[0], ServedRecording) else served[0].program()
+        self.contents.append(_Content(served, {**self.theme, **initial(ViewOptions(), shown)}))
         for old in self.contents[1:-_MOST_LOADED]:
             for one in old.served:
                 one.release()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from opscope.errors import OpscopeError
 from opscope.loading import load_all, load_comparison, load_recording, only_program
-from opscope.memory.plain_pickle import is_pickle
 from opscope.memory.shown import remember_source
 from opscope.plugin import Progress
 from opscope.program import Program
@@ -43,8 +42,6 @@ def open_source(
     path = Path(source) if Path(source).is_file() else None
     short = Path(source).name or source
     title = f"reading {source}"
-    if path is not None and format is None and is_pickle(_beginning(path)):
-        raise OpscopeError(f"{source}: is a pickle, and not a graph; if it is a memory snapshot of PyTorch, `opscope memory` shows it")
 
     def read_recording() -> Recording | None:
         with reading(title) as report:
@@ -71,14 +68,6 @@ def open_source(
 
     named = [(short if len(programs) == 1 else f"{short}: {program.name}", program) for program in programs]
     return [Served(name, partial(reread, program.name), path, program) for name, program in named]
-
-
-def _beginning(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(8)
-    except OSError:
-        return b""  # the reader says why
 
 
 def open_comparison(a: str, b: str, *, module: str | None = None, format: str | None = None, reading: Reading = quietly) -> Served:

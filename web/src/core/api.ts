@@ -4,7 +4,9 @@
  */
 import { DATA, Highlighter } from "./highlight/highlighter";
 import { compileRule, readRules } from "./highlight/rules";
+import { decodeMemory } from "./memory/memory";
 import { choose, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
+import { memoryPicture } from "./picture/memory";
 import { decodeRecording } from "./program/decode";
 import { decodeDiff } from "./program/recording/diff";
 import { listedGraphs } from "./listing/listed";
@@ -18,12 +20,13 @@ import type { ViewOptions } from "./program/viewOptions";
 import { searchPasses } from "./search/passes";
 import { compileQuery } from "./search/search";
 import { type Colours, type Theme, THEMES } from "./scene";
+import type { Painter } from "./scene/painter";
 import { onPaper } from "./scene/theme";
 import { markPaints } from "./scene/changePaints";
 import { visibleToDot } from "./writers/dot";
 import { sceneToDrawio } from "./writers/drawio";
-import { sceneToPdf } from "./writers/pdf";
-import { sceneToSvg } from "./writers/svg";
+import { pdfOf, sceneToPdf } from "./writers/pdf";
+import { sceneToSvg, svgOf } from "./writers/svg";
 
 /** What the picture of a file shows. Absent fields have the defaults of files, or with `as: "seen"` those of screens. */
 interface FileRequest extends Omit<PictureRequest, "colours" | RequestOption>, Partial<Pick<ViewOptions, RequestOption>> {
@@ -138,6 +141,15 @@ const steps: Record<string, (argument: never) => string> = {
 
   drawio(options: WriteOptions): string {
     return sceneToDrawio(need(picture).scene, themeOf(options), options);
+  },
+
+  /** The picture of a run's memory at a position. The bytes are the memory, not a program. */
+  memory({ form, position, ...options }: { form: "svg" | "pdf"; position: number } & WriteOptions): string {
+    const { width, height, paint } = memoryPicture(decodeMemory(bytes), position);
+    const theme = themeOf(options);
+    const painted = (painter: Painter) => paint(painter, theme);
+    const text = form === "svg" ? svgOf({ width, height }, theme, options, painted) : pdfOf({ width, height }, theme, painted);
+    return JSON.stringify({ width, height, text });
   },
 
   /** Needs no picture, because Graphviz does the layout. */

@@ -11,6 +11,7 @@ import type { Offer } from "../ui/files/home";
 import { type HomePage, mountHome } from "../ui/files/mountHome";
 import { mount, type Viewer } from "../ui/mount";
 import type { PredefinedStyle, SourceEntry } from "../ui/options";
+import type { DockPanel } from "../ui/state/panels";
 import type { ViewState } from "../ui/state/view";
 
 /** What the host writes into the page, as JSON in an inert script element. */
@@ -28,6 +29,7 @@ interface PageConfig {
   readonly styles?: unknown;
   readonly nodeData?: readonly DataFile[];
   readonly predefinedStyles: readonly PredefinedStyle[];
+  readonly dock?: DockPanel;
   readonly table?: "nodes" | "modules";
   /** What the server reads files for; a page from a file has none. */
   readonly files?: ServerSettings;
@@ -100,6 +102,7 @@ function startViewer(place: HTMLElement, config: PageConfig, files: FileServer |
     theme: config.theme ?? "auto",
     url: config.url ?? false,
     ...(config.compact === undefined ? {} : { compact: config.compact, inlined: config.compact }),
+    ...(config.dock ? { dock: config.dock } : {}),
     ...(config.table ? { table: config.table } : {}),
     ...(files ? { files } : {}),
     writePage: config.sources.every((source) => "data" in source) ? ownPage(config) : servedPage,

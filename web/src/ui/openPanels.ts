@@ -27,12 +27,12 @@ export class OpenPanels {
 
   /** Those of a page that nobody has touched. */
   private get fresh(): readonly PanelName[] {
-    const { compact, table } = this.session.options;
+    const { compact, dock, table } = this.session.options;
     const isOpen = {
       outline: !compact,
       details: !compact,
       table: table !== undefined,
-      memory: false,
+      memory: dock === "memory",
       cost: false,
       roofline: false,
       kernels: false,

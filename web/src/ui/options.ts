@@ -4,6 +4,7 @@ import type { StartEngine } from "./engine/client";
 import type { DataFile, WireAt } from "./engine/protocol";
 import type { FileServer } from "./files/fileServer";
 import type { PageWriter } from "./files/saveHtml";
+import type { DockPanel } from "./state/panels";
 import type { ThemeChoice } from "./state/scheme";
 import type { ViewState } from "./state/view";
 
@@ -39,6 +40,8 @@ export interface SessionOptions {
   readonly compact?: boolean;
   /** It is a part of a longer page (a notebook), which the wheel scrolls. */
   readonly inlined?: boolean;
+  /** Start with this panel open below the graph. */
+  readonly dock?: DockPanel;
   /** Start with the table open, showing these rows. */
   readonly table?: "nodes" | "modules";
 }

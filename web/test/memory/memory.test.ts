@@ -3,9 +3,14 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { kindShade } from "../../src/core/memory/kinds";
 import { type GroupedBy, type LiveLine, liveAt } from "../../src/core/memory/live";
 import { decodeMemory, type MemoryData } from "../../src/core/memory/memory";
 import { usageOf } from "../../src/core/memory/usage";
+import { memoryPicture } from "../../src/core/picture/memory";
+import type { Painter } from "../../src/core/scene/painter";
+import { THEMES } from "../../src/core/scene/theme";
+import { bytesText } from "../../src/core/text/quantities";
 import { python } from "../support/python";
 
 const directory = mkdtempSync(join(tmpdir(), "opscope-memory-"));
@@ -94,5 +99,28 @@ describe("memory that Python wrote", () => {
       expect(closed.length).toBeLessThan(lines(at, by).length);
       expect(closed[1].group).toBe(groups[1]?.group);
     }
+  });
+
+  it("draws the lane once for the page and for files: every byte of every kind, and the peak", () => {
+    const { width, height, paint } = memoryPicture(memory, memory.peak);
+    const areas = new Map<string, number>();
+    const texts: string[] = [];
+    const painter: Painter = {
+      begin() {},
+      end() {},
+      rect: (_x, _y, w, h, radius, fill) => radius === 0 && areas.set(fill, (areas.get(fill) ?? 0) + w * h),
+      curve() {},
+      triangle() {},
+      text: (run) => texts.push(run.text),
+    };
+    paint(painter, THEMES.light);
+    expect(width).toBeGreaterThan(height);
+    const sum = (kind: number) => expected.byKind.reduce((bytes, kinds) => bytes + kinds[kind], 0);
+    const saved = memory.kinds.indexOf("saved");
+    const temporary = memory.kinds.indexOf("temporary");
+    const area = (kind: number) => areas.get(kindShade(memory.kinds[kind]).light) ?? 0;
+    expect(area(saved) / area(temporary)).toBeCloseTo(sum(saved) / sum(temporary), 1);
+    expect(texts).toContain(`sample: peak ${bytesText(expected.peakBytes)}, computed from the order of the program`);
+    expect(texts).toContain(expected.live[expected.peak][0][0]);
   });
 });

@@ -36,7 +36,7 @@ expected = {
     "unknown": memory.unknown,
     "totals": [memory.bytes_at(position) for position in range(STEPS)],
     "byKind": [
-        [sum(row.buffer.bytes or 0 for row in memory.live(position) if row.buffer.kind == kind and row.buffer.node) for kind in KINDS]
+        [sum(row.buffer.bytes or 0 for row in memory.live(position) if row.buffer.kind == kind) for kind in KINDS]
         for position in range(STEPS)
     ],
     "live": [[[row.buffer.why, row.buffer.bytes, [each.why for each in row.shares]] for row in memory.live(at)] for at in range(STEPS)],

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import nan
 from typing import Any, get_args
 
-from opscope.memory.model import Kind, Memory
+from opscope.memory.model import UNUSED, Kind, Memory
 from opscope.memory.shown import is_worth_computing, memory_of, planner_of
 from opscope.memory.what_if import ACTIONS, GIVEN, Change
 from opscope.program import NodeKey, Program
@@ -20,8 +20,8 @@ from opscope.render.wire.sections import Interner, SectionWriter
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
-def encode_memory(memory: Memory, program: Program, **fields: Any) -> bytes:
-    """Nodes are numbered as in the program's own wire. What is not a node of the program has -1, and its name."""
+def encode_memory(memory: Memory, program: Program | None, **fields: Any) -> bytes:
+    """Nodes are numbered as in the program's own wire. What is not a node of the program, or anything without one, has -1 and its name."""
     number_of = _Numbers(program)
     strings = Interner({"": 0})
     out = SectionWriter()
@@ -45,6 +45,9 @@ def encode_memory(memory: Memory, program: Program, **fields: Any) -> bytes:
     out.integers("why", [strings[buffer.why] for buffer in buffers])
     out.integers("module", [strings["/".join(buffer.scope)] for buffer in buffers])
     out.integers("source", [strings[buffer.source] for buffer in buffers])
+    held = [(0, memory.reserved)] if memory.reserved is not None else memory.held
+    out.integers("heldFrom", [position for position, _ in held])
+    out.floats("held", [size for _, size in held])
     out.strings("strings", strings)
     return out.finish(
         {
@@ -52,11 +55,12 @@ def encode_memory(memory: Memory, program: Program, **fields: Any) -> bytes:
             "origin": memory.origin,
             "peak": memory.peak,
             "peakBytes": memory.peak_bytes,
-            "reserved": memory.reserved,
             "split": dict(memory.split),
             "unknown": memory.unknown,
             "remark": memory.remark,
             "kinds": KINDS,
+            "unusedKind": KINDS.index("unused"),
+            "unusedWhy": UNUSED[memory.origin],
             "given": GIVEN,
             "actions": ACTIONS,
             "slots": len(slots) - 1,
@@ -98,10 +102,10 @@ def programs_with_memory(shown: Program | Recording) -> dict[int, Program]:
 class _Numbers:
     """The number of a node, by its id and, where several graphs have that id, its graph; -1 if there is none, or no telling which."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program | None) -> None:
         self._by_key: dict[NodeKey, int] = {}
         self._by_id: dict[str, int] = {}
-        for graph in program:
+        for graph in program or ():
             for node in graph:
                 number = len(self._by_key)
                 self._by_key[graph.name, node.id] = number

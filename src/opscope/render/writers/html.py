@@ -23,6 +23,7 @@ from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.plugin import Progress
 from opscope.program import Program
+from opscope.readers.torch_memory import ALLOCATOR
 from opscope.recording.model import Recording
 from opscope.render.draw.check_options import check_options
 from opscope.render.draw.predefined import PREDEFINED_STYLES
@@ -123,6 +124,8 @@ def initial(options: ViewOptions, shown: Program | Recording | None = None) -> d
         state.setdefault("colourBy", f"data:{run}")
     config: dict[str, Any] = {"initial": state} if state else {}
     config |= page_settings(options.style, options.node_data)
+    if isinstance(shown, Program) and ALLOCATOR in shown.attrs:
+        config["dock"] = "memory"
     if theme is not None:
         config["theme"] = theme
     return config

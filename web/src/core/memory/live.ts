@@ -1,5 +1,5 @@
 /** The buffers alive at a point of a run. */
-import { comesFirst, type MemoryData } from "./memory";
+import { comesFirst, heldAt, type MemoryData } from "./memory";
 
 /** What buffers are summed by. */
 export const GROUPED_BY = ["buffer", "module", "source", "kind"] as const;
@@ -26,7 +26,7 @@ interface Slot {
 export function liveAt(memory: MemoryData, position: number, by: GroupedBy, closed: ReadonlySet<string>): LiveLine[] {
   const slots = slotsAt(memory, position);
   const used = slots.reduce((sum, { buffer }) => sum + (memory.bytes[buffer] || 0), 0);
-  const unused = memory.reserved === undefined ? 0 : memory.reserved - used;
+  const unused = heldAt(memory, position) - used;
   const rest: LiveLine[] = unused > 0 ? [{ buffer: -1, shares: false, bytes: unused, count: 1 }] : [];
   if (by === "buffer") return [...slots.flatMap((slot) => linesOf(memory, slot)), ...rest];
   const groups = new Map<string, Slot[]>();

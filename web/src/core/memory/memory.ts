@@ -8,12 +8,17 @@ export interface MemoryData {
   /** The first position at which the most bytes are in use, and the bytes of the run (all that is reserved, if a compiler reserves). */
   readonly peak: number;
   readonly peakBytes: number;
-  readonly reserved: number | undefined;
+  /** Bytes that are reserved, in use or not: from each of these positions on. Empty: nothing is reserved. */
+  readonly heldFrom: Int32Array;
+  readonly held: Float64Array;
   /** How many buffers are of unknown size; they are in no sum. */
   readonly unknown: number;
   /** Why it is not what the source reports, if there is a report that cannot be read. */
   readonly remark: string;
   readonly kinds: readonly string[];
+  /** The kind of what is reserved and not in use, and what is to be said about it. */
+  readonly unusedKind: number;
+  readonly unusedWhy: string;
   /** Kinds that nothing computes, and what can be done to values of the others in a what-if question. */
   readonly given: readonly string[];
   readonly actions: readonly string[];
@@ -62,9 +67,8 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
   const sections = new Sections(bytes);
   const fields = sections.fields as unknown as Pick<
     MemoryData,
-    "name" | "origin" | "peak" | "peakBytes" | "unknown" | "remark" | "kinds" | "given" | "actions"
+    "name" | "origin" | "peak" | "peakBytes" | "unknown" | "remark" | "kinds" | "unusedKind" | "unusedWhy" | "given" | "actions"
   > & {
-    readonly reserved: number | null;
     readonly slots: number;
     readonly whatIf?: WhatIf;
   };
@@ -77,10 +81,13 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
     origin: fields.origin,
     peak: fields.peak,
     peakBytes: fields.peakBytes,
-    reserved: fields.reserved ?? undefined,
+    heldFrom: sections.integers("heldFrom"),
+    held: sections.floats("held"),
     unknown: fields.unknown,
     remark: fields.remark,
     kinds: fields.kinds,
+    unusedKind: fields.unusedKind,
+    unusedWhy: fields.unusedWhy,
     given: fields.given,
     actions: fields.actions,
     whatIf: fields.whatIf,
@@ -103,6 +110,18 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
     source: column("source"),
     strings: sections.strings("strings"),
   };
+}
+
+/** Bytes that are reserved at a position, in use or not; 0 if nothing is. */
+export function heldAt({ heldFrom, held }: MemoryData, position: number): number {
+  let low = 0;
+  let high = heldFrom.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (heldFrom[middle] <= position) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 ? held[low - 1] : 0;
 }
 
 /** Which of two buffers in one memory represents it: the larger, of equal ones the younger, then the one that ends first. */

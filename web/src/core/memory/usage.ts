@@ -1,5 +1,5 @@
 /** Bytes in use along the order of a run, by kind. */
-import { comesFirst, type MemoryData } from "./memory";
+import { comesFirst, heldAt, type MemoryData } from "./memory";
 
 /** A part of the run in columns, each with what is in use at its highest point. */
 export interface Usage {
@@ -7,7 +7,8 @@ export interface Usage {
   readonly from: number;
   readonly to: number;
   readonly columns: number;
-  /** Of each column: the position of its highest point, and the bytes there; by kind in `stack[column * kinds + kind]`. */
+  /** Of each column: the position of its highest point, and the bytes in use there; by kind in `stack[column * kinds + kind]`, where what is
+   * reserved and not in use is a kind of its own. */
   readonly position: Int32Array;
   readonly total: Float64Array;
   readonly stack: Float64Array;
@@ -35,6 +36,9 @@ export function usageOf(memory: MemoryData, from: number, to: number, columns: n
     usage.position[column] = position;
     usage.stack.set(sweep.byKind, column * kinds);
   }
+  if (memory.held.length > 0)
+    for (let column = 0; column < count; column++)
+      usage.stack[column * kinds + memory.unusedKind] = Math.max(0, heldAt(memory, usage.position[column]) - usage.total[column]);
   return usage;
 }
 

@@ -106,8 +106,13 @@ function codes(text: string): string {
 
 /** Drawing commands in scene coordinates (y downwards). */
 export function sceneToPdf(scene: Scene, theme: Theme): string {
+  return pdfOf(scene, theme, (painter) => paintScene(scene, theme, painter));
+}
+
+/** Drawing commands of anything that is painted. */
+export function pdfOf(size: { readonly width: number; readonly height: number }, theme: Theme, paint: (painter: Painter) => void): string {
   const painter = new PdfPainter();
-  if (theme.paper) painter.rect(0, 0, Math.ceil(scene.width), Math.ceil(scene.height), 0, theme.paper, "", 0, "solid");
-  paintScene(scene, theme, painter);
+  if (theme.paper) painter.rect(0, 0, Math.ceil(size.width), Math.ceil(size.height), 0, theme.paper, "", 0, "solid");
+  paint(painter);
   return painter.finish();
 }

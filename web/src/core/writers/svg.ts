@@ -38,7 +38,8 @@ class SvgPainter implements Painter {
   private readonly chunks: string[] = [];
   private lines: string[] = [];
 
-  constructor(private readonly scene: Scene) {}
+  /** Only the parts of a scene have ids and tooltips. */
+  constructor(private readonly scene?: Scene) {}
 
   private put(line: string): void {
     if (this.lines.push(line) >= 4096) this.flush();
@@ -55,19 +56,16 @@ class SvgPainter implements Painter {
 
   private opening(part: Part, index: number): string {
     const { scene } = this;
+    if (!scene) return `<g class="${part}">`;
     if (part === "edge") {
-      const ends = `data-from="${escapeXml(this.key(scene.edgeSource[index]))}" data-to="${escapeXml(this.key(scene.edgeTarget[index]))}"`;
+      const ends = `data-from="${escapeXml(key(scene, scene.edgeSource[index]))}" data-to="${escapeXml(key(scene, scene.edgeTarget[index]))}"`;
       return `<g class="edge ${EDGE_CLASS[scene.edgeKind[index]]}" id="e${index}" ${ends}><title>${escapeXml(edgeTooltip(scene, index))}</title>`;
     }
     if (part === "frame" || part === "box") {
       const id = part === "frame" ? `f${index}` : `b${index}`;
-      return `<g class="${part}" id="${id}" data-key="${escapeXml(this.key(index))}"><title>${escapeXml(boxTooltip(scene, index))}</title>`;
+      return `<g class="${part}" id="${id}" data-key="${escapeXml(key(scene, index))}"><title>${escapeXml(boxTooltip(scene, index))}</title>`;
     }
     return `<g class="${part}">`;
-  }
-
-  private key(item: number): string {
-    return item < 0 ? "" : this.scene.key[this.scene.box[item]];
   }
 
   end(): void {
@@ -122,11 +120,26 @@ function straight(curve: Float64Array, p: number): boolean {
   return same(0) || same(1);
 }
 
+function key(scene: Scene, item: number): string {
+  return item < 0 ? "" : scene.key[scene.box[item]];
+}
+
 export function sceneToSvg(scene: Scene, theme: Theme, options: SvgOptions = {}): string {
-  const width = n(Math.ceil(scene.width));
-  const height = n(Math.ceil(scene.height));
+  return svgOf(scene, theme, options, (painter) => paintScene(scene, theme, painter), scene);
+}
+
+/** SVG text of anything that is painted. */
+export function svgOf(
+  size: { readonly width: number; readonly height: number },
+  theme: Theme,
+  options: SvgOptions,
+  paint: (painter: Painter) => void,
+  scene?: Scene,
+): string {
+  const width = n(Math.ceil(size.width));
+  const height = n(Math.ceil(size.height));
   const painter = new SvgPainter(scene);
-  paintScene(scene, theme, painter);
+  paint(painter);
   const font = options.fontCss ?? "";
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" class="opscope ${theme.name}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escapeXml(FONT_STACK)}" stroke-linejoin="round">`,

@@ -23,7 +23,7 @@ export function Lane({ session, lane }: { readonly session: Session; readonly la
     const element = canvas.current;
     if (!element || !summary || !usage) return;
     const ratio = window.devicePixelRatio || 1;
-    const size: LaneSize = { width: element.clientWidth, height: element.clientHeight };
+    const size: LaneSize = { width: element.clientWidth, height: element.clientHeight, pixels: ratio };
     if (size.width < 1 || size.height < 1) return;
     const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
     const was = base.current;

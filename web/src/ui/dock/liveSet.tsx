@@ -1,6 +1,7 @@
 /** The buffers alive at a point: each with its size, its type, who made it, who uses it last, and why it is still alive. */
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
+import { kindShade, kindTitle } from "../../core/memory/kinds";
 import { bytesText } from "../../core/text/quantities";
 import type { LiveRow, Named } from "../engine/memoryProtocol";
 import { NodeLink } from "../panels/nodeLink";
@@ -8,7 +9,6 @@ import { clipped } from "../panels/outline";
 import { useRows } from "../panels/rowWindow";
 import { VirtualRows } from "../panels/virtual";
 import type { Session } from "../session";
-import { kindShade, kindTitle } from "./kinds";
 import type { MemoryLane } from "./memoryLane";
 
 const ROW = 24;
@@ -72,6 +72,7 @@ function Line({
   readonly index: number;
   readonly frame: { readonly top: string; readonly gridTemplateColumns: string };
 }): JSX.Element {
+  const { summary } = lane;
   const buffer = row?.buffer;
   const selected = buffer !== undefined && buffer.made.node >= 0 && buffer.made.node === session.about.node?.node;
   const size = row && (row.bytes < 0 ? "unknown" : bytesText(row.bytes));
@@ -104,7 +105,7 @@ function Line({
         {buffer?.shares ? "" : size}
       </span>
       {lane.whatIf.isPossible && <span role="cell">{buffer && <Action lane={lane} buffer={buffer} />}</span>}
-      <span role="cell">{buffer ? <Kind kind={buffer.kind} session={session} /> : row ? "unused" : ""}</span>
+      <span role="cell">{row && summary && <Kind kind={buffer?.kind ?? summary.kinds[summary.unusedKind]} session={session} />}</span>
       <span role="cell">
         {buffer?.shares ? "└ " : ""}
         {buffer && <Name session={session} named={buffer.made} after={buffer.output} />}
@@ -113,7 +114,7 @@ function Line({
         {clipped(buffer?.type ?? "", 80)}
       </span>
       <span role="cell" title={buffer?.why}>
-        {buffer ? (buffer.shares ? `in the same memory; ${buffer.why}` : buffer.why) : row ? "reserved, but not in use at this point" : ""}
+        {buffer ? (buffer.shares ? `in the same memory; ${buffer.why}` : buffer.why) : row ? summary?.unusedWhy : ""}
       </span>
       <span role="cell">{buffer?.lastUse ? <Name session={session} named={buffer.lastUse} after="" /> : buffer ? "the end" : ""}</span>
       <span role="cell" title={buffer?.module}>

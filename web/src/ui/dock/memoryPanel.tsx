@@ -1,6 +1,7 @@
 /** What is in memory while the program runs: the lane, and the buffers that are alive at a point of it. */
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { kindShade, kindTitle, ORIGINS } from "../../core/memory/kinds";
 import { GROUPED_BY, type GroupedBy } from "../../core/memory/live";
 import { bytesText } from "../../core/text/quantities";
 import type { MemorySummary, StepFacts } from "../engine/memoryProtocol";
@@ -9,17 +10,11 @@ import { useSignal } from "../panels/hooks";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
 import type { Docked } from "./docked";
-import { kindShade, kindTitle } from "./kinds";
 import { Lane } from "./lane";
 import { LiveSet } from "./liveSet";
 import { MemoryLane } from "./memoryLane";
 import { WhatIfBar } from "./whatIfBar";
 
-const ORIGINS = {
-  reported: "reported by XLA",
-  computed: "computed from the order of the program",
-  measured: "measured by the allocator",
-} as const;
 const GROUPS: Readonly<Record<GroupedBy, string>> = { buffer: "nothing", module: "module", source: "source line", kind: "kind" };
 
 export function MemoryPanel({ session, bar }: Docked): JSX.Element {

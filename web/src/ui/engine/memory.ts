@@ -18,19 +18,21 @@ export class ShownMemory {
   ) {}
 
   get summary(): MemorySummary {
-    const { origin, peak, peakBytes, reserved, unknown, remark, kinds, given, actions, steps } = this.memory;
+    const { origin, peak, peakBytes, unknown, remark, kinds, unusedKind, unusedWhy, given, actions, steps } = this.memory;
     return {
       origin,
       peak,
       peakBytes,
-      reserved,
       unknown,
       remark,
       kinds,
+      unusedKind,
+      unusedWhy,
       given,
       actions,
       steps: steps.length,
       mostBytes: mostBytes(this.memory),
+      mostHeld: this.memory.held.reduce((most, bytes) => Math.max(most, bytes), 0),
     };
   }
 

@@ -5,10 +5,14 @@ import type { Usage } from "../../core/memory/usage";
 import type { NodeName, WireAt } from "./protocol";
 
 export interface MemorySummary
-  extends Pick<MemoryData, "origin" | "peak" | "peakBytes" | "reserved" | "unknown" | "remark" | "kinds" | "given" | "actions"> {
+  extends Pick<
+    MemoryData,
+    "origin" | "peak" | "peakBytes" | "unknown" | "remark" | "kinds" | "unusedKind" | "unusedWhy" | "given" | "actions"
+  > {
   readonly steps: number;
-  /** The most bytes in use at one point. */
+  /** The most bytes in use at one point, and the most that are reserved. */
   readonly mostBytes: number;
+  readonly mostHeld: number;
 }
 
 /** The memory with changes: the most bytes in use at one point, and what the changes cost. */

@@ -1,5 +1,5 @@
 /** Colours of kinds of buffers, by the names that `opscope.memory.model` gives them. */
-import type { Shade } from "../../core/base/colour";
+import type { Shade } from "../base/colour";
 
 const SHADES: Readonly<Record<string, Shade>> = {
   parameter: { light: "#8DA2CE", dark: "#5A6FA0" },
@@ -12,7 +12,8 @@ const SHADES: Readonly<Record<string, Shade>> = {
   saved: { light: "#F0B052", dark: "#B0751B" },
   temporary: { light: "#A8D08D", dark: "#4F7F3A" },
   workspace: { light: "#D6BE8A", dark: "#7C6A3C" },
-  earlier: { light: "#DEDEE4", dark: "#44444D" },
+  earlier: { light: "#CBD3E4", dark: "#444B5C" },
+  unused: { light: "#F1F1F4", dark: "#232329" },
 };
 const OTHER: Shade = { light: "#E6E6EA", dark: "#3A3A42" };
 
@@ -20,7 +21,20 @@ export function kindShade(kind: string): Shade {
   return SHADES[kind] ?? OTHER;
 }
 
+const TITLES: Readonly<Record<string, string>> = {
+  saved: "saved for backward",
+  earlier: "from before the recording",
+  unused: "unused or fragmented",
+};
+
 /** What a kind is called in the legend. */
 export function kindTitle(kind: string): string {
-  return kind === "saved" ? "saved for backward" : kind === "earlier" ? "from before the recording" : kind;
+  return TITLES[kind] ?? kind;
 }
+
+/** Where numbers about memory come from. */
+export const ORIGINS = {
+  reported: "reported by XLA",
+  computed: "computed from the order of the program",
+  measured: "measured by the allocator",
+} as const;

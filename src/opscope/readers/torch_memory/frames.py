@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from opscope.memory.model import Kind
+from opscope.program import BACKWARD, FORWARD, UPDATE, Frame
 
 _OPERATION = re.compile(r"at::_ops::(\w+)::(?:call|redispatch)\b|torch::autograd::generated::(\w+Backward\d*)\b")
 _BACKWARD = "torch::autograd::Engine"
-_WORKSPACE = "CUDABlas"
-"""In the name of the function that allocates the workspace of cuBLAS."""
-_PLUMBING = frozenset(["_call_impl", "_wrapped_call_impl", "<module>", "inner", "_fn", "wrapper", "decorate_context"])
+_GENERATED = "/torchinductor_"
+"""In the path of the code that Inductor generates."""
+_PLUMBING = frozenset(["__call__", "_call_impl", "_wrapped_call_impl", "<module>", "inner", "_fn", "wrapper", "decorate_context"])
 
 
 class Place:
@@ -22,8 +22,12 @@ class Place:
     def __init__(self, frames: Sequence[Mapping[str, Any]], has_stacks: bool) -> None:
         self.frames = frames
         self.python = [frame for frame in frames if str(frame.get("filename", "")).endswith(".py")]
-        self.in_backward = any(_BACKWARD in str(frame.get("name")) for frame in frames) or (has_stacks and not frames)
-        """Whether autograd's own thread called, which has no Python frames."""
+        self.in_backward = any(_BACKWARD in str(frame.get("name")) for frame in frames) or (has_stacks and not frames) or self._is_applied
+        """Whether autograd's own thread called, which has no Python frames, or only those of a function that it applies."""
+
+    @property
+    def _is_applied(self) -> bool:
+        return bool(self.python) and self.python[-1]["name"] == "apply" and "/torch/autograd/" in _path(self.python[-1])
 
     def calls(self, directory: str, *functions: str) -> bool:
         """Whether a function of torch, in a file below this directory, is on the stack."""
@@ -55,30 +59,19 @@ class Place:
         return tuple(f"{_file(frame)} {frame['name']}" for frame in steps if frame["name"] == "forward" or not _is_torch(frame))
 
     @cached_property
-    def source(self) -> str:
+    def direction(self) -> str:
+        """Which part of a training step called."""
+        return BACKWARD if self.in_backward else UPDATE if self.calls("optim/") else FORWARD
+
+    @cached_property
+    def frame(self) -> Frame | None:
         """The innermost line of the user's program."""
         frame = next((frame for frame in self.python if not _is_torch(frame)), None)
-        return "" if frame is None else f"{frame['filename']}:{frame['line']} {frame['name']}"
+        return None if frame is None else Frame(str(frame["filename"]), int(frame["line"]), str(frame["name"]))
 
     @cached_property
     def clears_gradients(self) -> bool:
         return self.calls("optim/", "zero_grad") or self.calls("nn/modules/module.py", "zero_grad")
-
-    def kind_until(self, freed: Place | None, clears_gradients: bool) -> tuple[Kind, str]:
-        """What a block that is allocated here is for, by where it is freed. `clears_gradients` is whether the run ever does so."""
-        ending = "alive at the end of the recording" if freed is None else f"freed by {freed.name}"
-        if any(_WORKSPACE in str(frame.get("name")) for frame in self.frames):
-            return "workspace", f"workspace of a library, {ending}"
-        if self.calls("nn/modules/module.py", "_apply", "convert"):
-            return "parameter", f"parameter or buffer of a module, {ending}"
-        if self.calls("optim/"):
-            return ("optimizer state", f"optimizer state, {ending}") if freed is None else ("temporary", ending)
-        if self.in_backward:
-            is_gradient = not clears_gradients if freed is None else freed.clears_gradients
-            return ("gradient", f"gradient, {ending}") if is_gradient else ("temporary", ending)
-        if freed is not None and freed.in_backward:
-            return "saved", f"saved for backward: {ending}"
-        return "temporary", ending
 
 
 def place_of(event: Mapping[str, Any], has_stacks: bool) -> Place:
@@ -86,10 +79,13 @@ def place_of(event: Mapping[str, Any], has_stacks: bool) -> Place:
     return Place(frames or (), has_stacks and frames is not None)
 
 
+def _path(frame: Mapping[str, Any]) -> str:
+    return str(frame["filename"]).replace("\\", "/")
+
+
 def _file(frame: Mapping[str, Any]) -> str:
-    return str(frame["filename"]).replace("\\", "/").rpartition("/")[2]
+    return "generated code" if _GENERATED in _path(frame) else _path(frame).rpartition("/")[2]
 
 
 def _is_torch(frame: Mapping[str, Any]) -> bool:
-    filename = str(frame["filename"]).replace("\\", "/")
-    return "/torch/" in filename or "/site-packages/" in filename
+    return any(part in _path(frame) for part in ("/torch/", "/site-packages/", _GENERATED))

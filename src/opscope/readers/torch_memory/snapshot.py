@@ -1,0 +1,178 @@
+"""A memory snapshot of PyTorch's CUDA allocator, as `torch.cuda.memory._dump_snapshot` writes it.
+
+It has the events of the allocator in order, and the blocks that are there at the end. What was there when recording began follows
+from both. The allocator rounds sizes up, and does not split a block if little would be left of it; events have the sizes that were
+asked for, so the sizes of blocks are worked out from what was next to them. They add up to `torch.cuda.max_memory_allocated()`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from opscope.errors import SourceError, blamed_on_source
+from opscope.plugin import Progress
+from opscope.readers.source import Source
+from opscope.readers.torch_memory.frames import Place, place_of
+from opscope.readers.torch_memory.plain_pickle import is_pickle, read_plain_pickle
+
+_UNIT = 512
+"""Blocks are multiples of this."""
+_SMALL = 1 << 20
+"""Requests up to this size come from small segments, and from a large one no less is split off."""
+_GROWS = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
+"""Events with which the allocator takes memory from the device, or gives it back."""
+
+Event = Mapping[str, Any]
+
+
+class Step(NamedTuple):
+    """A call of the allocator."""
+
+    id: str
+    """Of an allocation, a name that no other one has."""
+    place: Place
+    bytes: int
+    """The size of the block that was allocated; 0 if one was freed."""
+
+
+class Life(NamedTuple):
+    """A block from its allocation to its release. Positions count steps."""
+
+    bytes: int
+    born: int
+    last: int
+    made_by: Step | None
+    """None if it was there before recording began."""
+    freed_at: Place | None
+    """None if it is there at the end."""
+
+
+class Device(NamedTuple):
+    """What the allocator of one device did."""
+
+    name: str
+    steps: list[Step]
+    lives: list[Life]
+    held: list[tuple[int, int]]
+    """(position, bytes that the allocator holds from there on, in use or not)."""
+
+
+def is_snapshot(source: Source) -> bool:
+    return not source.is_directory and is_pickle(source.head)
+
+
+def read_devices(source: Source, progress: Progress | None = None) -> list[Device]:
+    """Each device that the snapshot has events of."""
+    snapshot = read_plain_pickle(source.read_bytes(), progress)
+    if not isinstance(snapshot, dict) or not {"segments", "device_traces"} <= snapshot.keys():
+        raise SourceError("is a pickle, but not a memory snapshot; write one with torch.cuda.memory._dump_snapshot(file)")
+    with blamed_on_source("is a memory snapshot that opscope does not understand"):
+        traces = snapshot["device_traces"]
+        devices = [_device(snapshot, number, traces[number]) for number in range(len(traces)) if traces[number]]
+    if not devices:
+        raise SourceError("has no events; call torch.cuda.memory._record_memory_history() before the run")
+    return devices
+
+
+def _device(snapshot: Mapping[str, Any], number: int, events: Sequence[Event]) -> Device:
+    segments = [segment for segment in snapshot["segments"] if segment.get("device", 0) == number]
+    replay = _Replay(segments, events, bool(snapshot.get("allocator_settings", {}).get("expandable_segments")))
+    replay.run()
+    return Device(f"device {number}", replay.steps, replay.lives, _held(segments, events))
+
+
+def _held(segments: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> list[tuple[int, int]]:
+    changes = sum(_GROWS.get(event["action"], 0) * event["size"] for event in events)
+    held = sum(segment["total_size"] for segment in segments) - changes
+    points = [(0, held)]
+    position = 0
+    for event in events:
+        held += _GROWS.get(event["action"], 0) * event.get("size", 0)
+        if held != points[-1][1]:
+            points.append((position, held))
+        position += event["action"] in ("alloc", "free_requested")
+    return points
+
+
+class _Replay:
+    """Follows the allocator's events from the blocks that were there before the first one."""
+
+    def __init__(self, segments: Sequence[Mapping[str, Any]], events: Sequence[Event], expandable: bool) -> None:
+        self.events = events
+        self.expandable = expandable
+        self.steps: list[Step] = []
+        self.lives: list[Life] = []
+        self.ends: dict[int, int] = {segment["address"]: segment["address"] + segment["total_size"] for segment in segments}
+        for event in events:
+            if event["action"].startswith("segment_"):
+                self.ends[event["addr"]] = max(self.ends.get(event["addr"], 0), event["addr"] + event["size"])
+        self.starts = sorted(self.ends)
+        self.at_end = {address: size for segment in segments for address, size in _active_blocks(segment)}
+
+    def before(self) -> dict[int, int]:
+        """The blocks that were there before the first event: address and size."""
+        made: set[int] = set()
+        sizes: dict[int, int] = {}
+        for event in self.events:
+            if event["action"] == "alloc":
+                made.add(event["addr"])
+            elif event["action"] == "free_requested" and event["addr"] not in made:
+                sizes.setdefault(event["addr"], _rounded(event["size"]))
+        return {address: size for address, size in self.at_end.items() if address not in made} | sizes
+
+    def run(self) -> None:
+        has_stacks = any(event.get("frames") for event in self.events)
+        alive: dict[int, tuple[int, int, Step | None]] = {address: (size, 0, None) for address, size in self.before().items()}
+        occupied = sorted(alive)
+        counts: Counter[str] = Counter()
+        for event in self.events:
+            address, position = event.get("addr", 0), len(self.steps)
+            if event["action"] == "alloc":
+                place = place_of(event, has_stacks)
+                counts[place.name] += 1
+                id = place.name if counts[place.name] == 1 else f"{place.name}_{counts[place.name] - 1}"
+                step = Step(id, place, self._block_size(occupied, address, event["size"]))
+                alive[address] = (step.bytes, position, step)
+                insort(occupied, address)
+                self.steps.append(step)
+            elif event["action"] == "free_requested":
+                place = place_of(event, has_stacks)
+                if address in alive:
+                    size, born, made_by = alive.pop(address)
+                    self.lives.append(Life(size, born, position - 1, made_by, place))
+                self.steps.append(Step(f"free in {place.name}", place, 0))
+            elif event["action"] == "free_completed":
+                at = bisect_left(occupied, address)
+                if at < len(occupied) and occupied[at] == address:
+                    del occupied[at]
+        self.lives += [Life(size, born, len(self.steps), made_by, None) for size, born, made_by in alive.values()]
+
+    def _block_size(self, occupied: list[int], address: int, requested: int) -> int:
+        """The size of the block that a request gets: all of the free space there, if what would be left over is too small to split off."""
+        size = _rounded(requested)
+        segment = bisect_right(self.starts, address) - 1
+        end = self.ends[self.starts[segment]] if segment >= 0 else address + size
+        following = bisect_right(occupied, address)
+        if following < len(occupied):
+            end = min(end, occupied[following])
+        rest = end - address - size
+        if rest <= 0:
+            return size
+        is_split = rest >= _UNIT if size <= _SMALL or self.expandable else rest > _SMALL
+        return size if is_split else size + rest
+
+
+def _active_blocks(segment: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """Addresses and sizes of the blocks in use; old versions of torch give only the address of the segment."""
+    address = segment["address"]
+    for block in segment["blocks"]:
+        if block["state"].startswith("active"):
+            yield address, block["size"]
+        address += block["size"]
+
+
+def _rounded(size: int) -> int:
+    return max(_UNIT, -(-size // _UNIT) * _UNIT)
