@@ -49,6 +49,8 @@ _MEANT = {
 """Operations whose meaning differs from that of their name without its overload."""
 REDUCING = frozenset(["reduce", "reduce_window", "scatter", "all_reduce"])
 """Operations that apply a small computation, which combines two values."""
+OWN_RESULT = frozenset({"exp", "exp2", "exponential", "logistic", "rsqrt", "sigmoid", "sqrt", "tanh"})
+"""Operations whose derivative is expressed by their own result."""
 
 
 @cache

@@ -16,8 +16,7 @@ from functools import reduce as fold
 from operator import and_, or_
 from typing import NamedTuple
 
-from opscope.analysis.derivatives import REDUCING
-from opscope.analysis.gradients import OWN_RESULT
+from opscope.analysis.derivatives import OWN_RESULT, REDUCING
 from opscope.analysis.halves.dependence import PASSING, PRODUCTS, QUOTIENTS, SUMS_OF_ALL
 from opscope.analysis.halves.loss import losses, returned_numbers
 from opscope.analysis.halves.propagate import Propagation, Use, Visit, is_zero
