@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from support.hlo_texts import NOTES, write_dump
 
 from browser.harness import Open, until
 from browser.recordings import record_toy
@@ -56,3 +59,24 @@ def test_the_text_of_a_pass_is_in_step_with_the_graph(open_address: Open, tmp_pa
     viewer.page.get_by_role("button", name="First in pass 6").click()
     until(lambda: viewer.idle()["selectedNode"] == "fusion.1")
     assert viewer.state()["pass"] == 6
+
+
+def test_the_text_is_the_program_s_own_and_a_node_says_why_it_was_fused(
+    server: Callable[..., str], open_address: Open, tmp_path: Path
+) -> None:
+    dump = write_dump(tmp_path / "dump")
+    (dump / "module_0007.jit_step.priority_fusion_dump.txt").write_text(NOTES)
+    viewer = open_address(f"{server(dump)}#pass=5")
+    viewer.key("x")
+    table = viewer.page.get_by_role("table", name="Lines")
+    fusion = table.get_by_role("row").filter(has_text="%fusion.12 = f32[8,8]{1,0} fusion(%dot.3), kind=kLoop")
+    fusion.wait_for()
+    assert fusion.get_by_role("cell").first.inner_text() == "%negate.5 = f32[8,8]{1,0} negate(%tanh.4), metadata={…}"
+    fusion.get_by_role("cell").last.click()
+    assert viewer.idle()["selectedNode"] == "fusion.12"
+    until(lambda: fusion.get_attribute("aria-selected") == "true")
+    assert "tanh.4 was fused into negate.5, as fusion.12" in viewer.page.get_by_role("region", name="About the selection").inner_text()
+    viewer.press("Before and after")
+    whole = 'ROOT %add.9 = f32[8,8]{1,0} add(%broadcast.8, %x), metadata={op_name="jit(step)/add"}'
+    table.get_by_role("row").filter(has_text=whole).wait_for()
+    assert not viewer.errors

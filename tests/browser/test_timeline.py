@@ -330,8 +330,11 @@ def test_view_of_one_module_keeps_its_timeline(server: Callable[..., str], open_
         for name, program in (("as written", start()), ("idle-removal", without_idle("default"))):
             rec.snapshot(program, name, module="jit_train")
     viewer = open_address(server(tmp_path / "run.opscope", "--module", "jit_train"))
-    assert viewer.idle()["pass"] is not None
+    assert viewer.idle()["pass"] == 1, "the number that `opscope passes` prints"
     assert options(viewer).count() == 2, "the passes of this module, and of no other"
+    assert "pass 1 › jit_train" in viewer.page.get_by_role("complementary", name="Details").inner_text()
+    options(viewer).last.click()
+    assert viewer.idle()["pass"] == 2 and "pass=2" in viewer.page.url
     assert not viewer.errors
 
 
@@ -340,7 +343,7 @@ def test_view_of_a_pass_with_diff_shows_what_it_did(server: Callable[..., str], 
     recording = record_toy(tmp_path / "toy.opscope")
     number = open_recording(recording).snapshot("dce").index
     viewer = open_address(server(f"{recording}@{number}", "--diff", moment))
-    assert viewer.idle()["passMode"] == moment
+    assert viewer.idle()["passMode"] == moment and viewer.idle()["pass"] == number
     shown = legend(viewer)
     assert ("removed" in shown) == (moment != "after"), shown
     assert not viewer.errors

@@ -6,45 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hlo_texts import BEFORE, STEPS, parse, write_dump
+from support.hlo_texts import BEFORE, NOTES, STEPS, parse, write_dump
 
 import opscope
 from opscope.cli import main
 from opscope.recording.dumps.xla import Step, _attributed
-
-NOTES = """fusion_steps {
-  update_priority {
-    producer_name: "tanh.4"
-    consumer_names: "negate.5"
-    us_fused: 9.5
-    us_unfused: 9.75
-  }
-}
-fusion_steps {
-  update_priority {
-    producer_name: "tanh.4"
-    consumer_names: "negate.5"
-    us_fused: 1.5
-    us_unfused: 2.033
-  }
-}
-fusion_steps {
-  fusion {
-    fusion_name: "fusion.12"
-    producer_name: "tanh.4"
-    consumer_name: "negate.5"
-  }
-}
-fusion_steps {
-  producer_ineligible {
-    producer_name: "dot.3"
-    reason: "the producer is not fusible"
-  }
-}
-gpu_device_info {
-  threads_per_block_limit: 1024
-}
-"""
 
 
 @pytest.fixture(scope="module")

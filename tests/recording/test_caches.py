@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from hlo_texts import write_dump
+from support.hlo_texts import write_dump
 from support.wire_reader import WireReader
 
 from opscope.recording.diff import diff

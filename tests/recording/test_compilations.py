@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hlo_texts import parse
+from support.hlo_texts import parse
 from transformer import CHANGED, Texts, lower, texts
 
 import opscope

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hlo_texts import AFTER, BEFORE, parse, renamed
+from support.hlo_texts import AFTER, BEFORE, parse, renamed
 from test_xla_dump import gpu_dump as gpu_dump  # a fixture
 
 import opscope

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hlo_texts import write_dump
+from support.hlo_texts import write_dump
 
 from opscope.errors import OpscopeError
 from opscope.recording.dumps.xla import read_dump

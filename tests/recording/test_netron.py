@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hlo_texts import AFTER, parse
 from programs import everything
+from support.hlo_texts import AFTER, parse
 
 import opscope
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from browser.recordings import record_toy
 from conftest import Corpus, Run
-from hlo_texts import AFTER, BEFORE, parse, write_dump
+from support.hlo_texts import AFTER, BEFORE, parse, write_dump
 
 import opscope
 from opscope.recording.sources import open_passes, open_recording

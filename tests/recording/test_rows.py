@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from browser.recordings import start, without_idle
 
 import opscope
 from opscope.recording.model import Recording
 from opscope.recording.rows import row_of
+from opscope.render.wire.recording import pass_rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -40,3 +42,20 @@ def check(recording: Recording) -> None:
         recording.forget_diff(snapshot.index)
         compared += not row.unchanged
     assert compared, "no pass changed anything, so nothing was checked"
+
+
+def test_a_pass_keeps_its_number_in_a_part_of_its_recording(tmp_path: Path) -> None:
+    """Otherwise `run.opscope@3`, its row in the table and the page of its module call it by three numbers."""
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        for module in ("jit_convert", "jit_train"):
+            for program, name in ((start(), "as written"), (without_idle("default"), "dce")):
+                rec.snapshot(program, name, module=module)
+    recording = opscope.open_recording(tmp_path / "run.opscope")
+    for part in (recording.of_module("jit_train"), recording.only(3)):
+        assert [snapshot.index for snapshot in part] == [2, 3]
+        assert part.snapshot(3).name == "dce" and part.snapshot(-2).index == 2
+        assert part.before(part.snapshot(3)) == part.snapshot(2) and part.before(part.snapshot(2)) is None
+        assert row_of(part, part.snapshot(3)).removed == 1
+        assert [(row["number"], row["before"]) for row in pass_rows(part, [None, None], {})] == [(2, -1), (3, 0)]
+        with pytest.raises(opscope.OpscopeError, match="no pass 1; there are 2, from 2 to 3"):
+            part.snapshot(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hlo_texts import parse
+from support.hlo_texts import parse
 
 from opscope.recording.diff import Diff, diff_passes
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Corpus
-from hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
+from support.hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
 
 import opscope
 from opscope.errors import OpscopeError, SourceError

@@ -12,7 +12,6 @@ from opscope.cli.pass_search import found_json, found_lines, found_rows, passes_
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
 from opscope.cli.table import BARS, table
-from opscope.cli.why import fusion_reasons
 from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
@@ -91,7 +90,7 @@ def command(
         _find(recording, module, find, as_json)
         return
     if why is not None:
-        _why(recording, source, why, as_json)
+        _why(recording, why, as_json)
         return
     with progress("comparing passes") as report:
         rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
@@ -142,7 +141,7 @@ def _rise(recording: Recording, peaks: Mapping[int, PassPeak]) -> list[str]:
     if index is not None:
         peak = peaks[index]
         sizes = f"{short_bytes(peak.peak_before_bytes or 0)} → {short_bytes(peak.peak_bytes)}"
-        rise = f"{index} {recording[index].name} raised the peak most: {sizes}, at {peak.peak_at}"
+        rise = f"{index} {recording.snapshot(index).name} raised the peak most: {sizes}, at {peak.peak_at}"
     return [rise, "peaks are computed in the order in which programs are written; only after scheduling is it the order of the run"]
 
 
@@ -155,9 +154,11 @@ def _find(recording: Recording, module: str | None, query: str, as_json: bool) -
         say(*found_lines(rows, recording))
 
 
-def _why(recording: Recording, source: str, node: str, as_json: bool) -> None:
+def _why(recording: Recording, node: str, as_json: bool) -> None:
+    from opscope.recording.reasons import fusion_reasons
+
     with progress("following the node"):
-        notes = fusion_reasons(recording, source, node)
+        notes = fusion_reasons(recording, node)
     if as_json:
         say_json([note.to_json() for note in notes], indent=1)
     else:

@@ -27,7 +27,7 @@ def text_lines(comparison: Recording, whole: bool) -> Iterator[str]:
     from opscope.render.draw import host
     from opscope.render.wire.recording import encode_recording
 
-    (_, answer) = host.run(encode_recording(comparison), [("load", None), ("listing", {"whole": whole})])
+    (_, answer) = host.run(encode_recording(comparison, to_read=True), [("load", None), ("listing", {"whole": whole})])
     graphs = json.loads(answer)
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
     columns = max(20, (width - 3) // 2)

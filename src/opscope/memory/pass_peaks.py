@@ -36,7 +36,7 @@ def pass_peaks(recording: Recording, snapshots: Iterable[Snapshot], progress: Pr
     """The peak before and after each pass, by the index of its snapshot."""
     earlier = {snapshot.index: recording.before(snapshot) for snapshot in snapshots}
     needed = sorted({*earlier, *(before.index for before in earlier.values() if before is not None)})
-    after = per_pass((recording[index] for index in needed), _peak, progress)
+    after = per_pass((recording.snapshot(index) for index in needed), _peak, progress)
     return {
         index: after[index]._replace(peak_before_bytes=None if before is None else after[before.index].peak_bytes)
         for index, before in earlier.items()

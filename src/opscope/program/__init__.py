@@ -14,6 +14,7 @@ from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.checks import wrong_details, wrong_part
 from opscope.program.metric import COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Node, Program
+from opscope.program.own_text import OwnText
 from opscope.program.values import (
     ARGUMENT_ROLES,
     BACKWARD,
@@ -77,6 +78,7 @@ __all__ = [
     "MetricOrigin",
     "Node",
     "NodeKey",
+    "OwnText",
     "Path",
     "Program",
     "ProgramBuilder",

@@ -17,6 +17,7 @@ from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.program.call_order import callees_first
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
+from opscope.program.own_text import OwnText
 from opscope.program.values import (
     ARGUMENT_ROLES,
     EMPTY,
@@ -214,6 +215,8 @@ class Program(Displayed):
     entry: str
     attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     metrics: Mapping[str, Metric] = field(default_factory=lambda: EMPTY)
+    own_text: OwnText | None = field(default=None, repr=False, compare=False)
+    """The text that it was read from, if it was one with a line per node."""
 
     @property
     def main(self) -> Graph:

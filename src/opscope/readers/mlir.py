@@ -25,6 +25,7 @@ from opscope.errors import SourceError
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef, dimension, line_number
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo.scope import parse_op_name
+from opscope.readers.mlir_lines import with_own_text
 from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
@@ -65,7 +66,8 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
         raise SourceError(f"jaxlib's parser {fate} on it; it is damaged or nested too deeply") from None
     if done.stdout.startswith(b"-"):
         raise SourceError(**json.loads(done.stdout[1:]))
-    return native.loads(done.stdout[1:].decode())
+    programs = native.loads(done.stdout[1:].decode())
+    return programs if data.startswith(BYTECODE) else [with_own_text(program, source.read_text) for program in programs]
 
 
 def _answer(data: bytes) -> bytes:

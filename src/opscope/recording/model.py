@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -47,6 +46,7 @@ class Snapshot:
     """The program after one pass. The Program itself is read on first use."""
 
     index: int
+    """The number that people call it by. In a part of a recording (one pass, one module) it is that of the whole recording."""
     name: str
     pipeline: Path = ()
     module: str = ""
@@ -85,6 +85,7 @@ class Recording(Displayed, Sequence[Snapshot]):
         self.snapshots = tuple(snapshots)
         self.attrs = attrs
         self._diffs: dict[int, Diff] = {}
+        self._positions = {snapshot.index: position for position, snapshot in enumerate(self.snapshots)}
 
     @overload
     def __getitem__(self, index: int) -> Snapshot: ...
@@ -125,19 +126,25 @@ class Recording(Displayed, Sequence[Snapshot]):
             raise OpscopeError(f"{self.name}: {error}") from None
 
     def snapshot(self, which: int | str, module: str | None = None) -> Snapshot:
-        """A snapshot by index (negative from the end), or by the name of a pass that ran once (in `module`, if given)."""
+        """A snapshot by its number (negative from the end), or by the name of a pass that ran once (in `module`, if given)."""
         full_name = None if module is None else self.module_named(module)
         if isinstance(which, str) and not which.lstrip("-").isdigit():
             named = [s for s in self.snapshots if which in (s.name, s.title) and full_name in (None, s.module)]
             if len(named) == 1:
                 return named[0]
             raise OpscopeError(f"{self.name}: {self._several(which, named) if named else f'no pass {which!r}{self._closest(which)}'}")
-        index = int(which)
-        if not -len(self) <= index < len(self):
-            raise OpscopeError(f"{self.name}: no pass {index}; there are {len(self)}, from 0 to {len(self) - 1}")
-        if full_name not in (None, self.snapshots[index].module):
-            raise OpscopeError(f"{self.name}: pass {index} belongs to module {self.snapshots[index].module!r}, not to {full_name!r}")
-        return self.snapshots[index]
+        number = int(which)
+        if number not in self._positions and not -len(self) <= number < 0:
+            numbers = f", from {self.snapshots[0].index} to {self.snapshots[-1].index}" if self.snapshots else ""
+            raise OpscopeError(f"{self.name}: no pass {number}; there are {len(self)}{numbers}")
+        snapshot = self.snapshots[number if number < 0 else self._positions[number]]
+        if full_name not in (None, snapshot.module):
+            raise OpscopeError(f"{self.name}: pass {number} belongs to module {snapshot.module!r}, not to {full_name!r}")
+        return snapshot
+
+    def position(self, snapshot: Snapshot) -> int:
+        """Where a snapshot is in this recording, which in a part of one differs from its number."""
+        return self._positions[snapshot.index]
 
     def _several(self, which: str, named: list[Snapshot]) -> str:
         """A message that lists the passes of one name, by module if there are several."""
@@ -158,7 +165,7 @@ class Recording(Displayed, Sequence[Snapshot]):
 
     def before(self, snapshot: Snapshot) -> Snapshot | None:
         """The previous snapshot of the same module."""
-        for earlier in reversed(self.snapshots[: snapshot.index]):
+        for earlier in reversed(self.snapshots[: self.position(snapshot)]):
             if earlier.module == snapshot.module:
                 return earlier
         return None
@@ -213,22 +220,13 @@ class Recording(Displayed, Sequence[Snapshot]):
     def only(self, which: int | str) -> Recording:
         """A recording of one pass and the snapshot before it; of the first pass of a module, only that."""
         snapshot = self.snapshot(which)
-        return self._part([each for each in (self.before(snapshot), snapshot) if each is not None])
+        return Recording(self.name, [each for each in (self.before(snapshot), snapshot) if each is not None], self.attrs)
 
     def of_module(self, name: str) -> Recording:
         """A recording of only the passes of one module."""
         module = self.module_named(name)
-        return self._part([each for each in self.snapshots if each.module == module])
-
-    def _part(self, snapshots: Sequence[Snapshot]) -> Recording:
-        renumbered = [replace(each, index=i, _origins=partial(_origins_of, each)) for i, each in enumerate(snapshots)]
-        return Recording(self.name, renumbered, self.attrs)
+        return Recording(self.name, [each for each in self.snapshots if each.module == module], self.attrs)
 
     def forget_diff(self, index: int) -> None:
         """Drop a diff that `diff` has cached: diffs of large programs are large, and a loop over all passes needs each only once."""
         self._diffs.pop(index, None)
-
-
-def _origins_of(snapshot: Snapshot, _: int) -> tuple[Origin, ...]:
-    """The origins of a snapshot, whatever its index in a part of its recording."""
-    return snapshot.origins

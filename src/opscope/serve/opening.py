@@ -88,7 +88,7 @@ def compare_served(a: Served, b: Served, pass_: int | None = None) -> Served:
     def side(one: Served, after: int | None) -> Side:
         if after is None or not isinstance(one, ServedRecording):
             return Side(one.name, one.program())
-        return Side(f"{one.name}@{after}", one.program_after(after))
+        return Side(f"{one.name}@{one.recording[after].index}", one.program_after(after))
 
     def read() -> Recording:
         return compare(side(a, pass_), side(b, None))

@@ -19,6 +19,7 @@ from opscope.memory.pass_peaks import PassPeak, pass_peaks
 from opscope.program import Program
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
 from opscope.recording.pass_costs import pass_costs
+from opscope.recording.reasons import notes_json
 from opscope.recording.rows import Row
 from opscope.recording.store.comparison_cache import Comparison
 from opscope.recording.store.store import open_store
@@ -75,8 +76,9 @@ class ServedRecording(Served):
             return self.recording.snapshot(-1).program
 
     def program_after(self, pass_: int) -> Program:
+        """The program after a pass, which requests name by its position."""
         with self._reading:
-            program: Program = self.recording.snapshot(pass_).program
+            program: Program = self.recording[pass_].program
             return program
 
     def answer(self, what: str, pass_: int, query: Mapping[str, str]) -> tuple[bytes, str]:
@@ -87,6 +89,8 @@ class ServedRecording(Served):
                 self._peaks = self._found_peaks(self.recording)
             rows = pass_rows(self.recording, self._rows, self._seconds, self._peaks)
             return json.dumps({"name": self.name, "passes": rows}).encode(), JSON
+        if what == "reasons":
+            return json.dumps(notes_json(self.recording)).encode(), JSON
         if not 0 <= pass_ < len(self.recording):
             raise OpscopeError(f"no pass {pass_}; the recording has {len(self.recording)}")
         snapshot = self.recording.snapshots[pass_]
@@ -141,7 +145,7 @@ class ServedRecording(Served):
         device = estimated_for(self.recording.attrs)
         if device is not None and snapshot.content not in self._seconds:
             self._seconds[snapshot.content] = pass_costs([snapshot], device)[snapshot.index].estimated_seconds or 0.0
-        self._rows[snapshot.index] = Row(snapshot, *comparison.counts)
+        self._rows[self.recording.position(snapshot)] = Row(snapshot, *comparison.counts)
 
 
 class ServedComparison(ServedRecording):

@@ -115,10 +115,10 @@ function describe(session: Session): ViewerState {
     selection: view.selection,
     selectedNode: session.about.node?.id ?? null,
     expanded,
-    pass: session.timeline.exists ? session.timeline.pass : null,
+    pass: session.timeline.row?.number ?? null,
     passMode: session.panes.sideBySide ? "side by side" : session.timeline.mode,
     panes: session.panes.list.map(({ session: each }) => ({
-      pass: each.timeline.exists ? each.timeline.pass : null,
+      pass: each.timeline.row?.number ?? null,
       program: each.program?.name ?? null,
       mode: each.timeline.mode,
       boxes: each.shown?.scene.boxCount ?? 0,

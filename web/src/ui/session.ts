@@ -166,7 +166,8 @@ export class Session {
       this.timeline.opened(this.program.passes);
       const first = this.atFirst(this.view);
       if (first !== this.view) this.note(first);
-      if (this.view.pass === 0 && this.timeline.start > 0) this.note({ ...this.view, pass: this.timeline.start });
+      const start = this.timeline.numberOf(this.timeline.start);
+      if (this.view.pass === 0 && start > 0) this.note({ ...this.view, pass: start });
     } catch (error) {
       return this.fail(error);
     }

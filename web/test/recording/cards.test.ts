@@ -4,6 +4,7 @@ import { cardsOf, nextChange } from "../../src/ui/timeline/cards";
 import { PassFilter } from "../../src/ui/timeline/passFilter";
 
 const row = (name: string, changed: number, more: Partial<PassRow> = {}): PassRow => ({
+  number: 0,
   name,
   pipeline: [],
   module: "",

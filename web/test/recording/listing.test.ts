@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { listedRow, textOf } from "../../src/core/listing/listed";
 import { nodeLine } from "../../src/core/listing/nodeLine";
+import { ownWords } from "../../src/core/listing/ownLine";
 import { sideBySide } from "../../src/core/listing/sideBySide";
 import { TextLines } from "../../src/core/listing/textLines";
 import { Composed } from "../../src/core/program/recording/compose";
@@ -11,6 +12,7 @@ import { searchPasses } from "../../src/core/search/passes";
 import { compileQuery } from "../../src/core/search/search";
 import { touchingNodes } from "../../src/ui/engine/passAnswers";
 import { Passes } from "../../src/ui/engine/passes";
+import { reasonsFor } from "../../src/ui/engine/reasons";
 import { makeProgram } from "../view/program";
 
 /** A program with an exponential of some precision, and with other nodes between it and a call. */
@@ -80,6 +82,28 @@ describe("a node as a line", () => {
     expect(nodeLine(before, 2)).toBe("a: f32[4] = parameter()");
   });
 
+  it("is that of the program's own text, of which a comparison leaves out where it comes from unless that changed", () => {
+    const line = 'ROOT %exp = f32[4]{0} exponential(%a), metadata={op_name="jit(f)/{x}" source_line=3}';
+    const own: ProgramData = {
+      ...before,
+      details: (node) => (node === EXP ? { attrs: {}, source: [], ownLine: line } : before.details(node)),
+    };
+    expect(nodeLine(own, EXP)).toBe(line);
+    expect(nodeLine(own, EXP, new Set(["metadata.op_name"]))).toBe(line);
+    expect(nodeLine(own, EXP, new Set(["precision"]))).toBe("ROOT %exp = f32[4]{0} exponential(%a), metadata={…}");
+    expect(nodeLine(own, 2)).toBe("a: f32[4] = parameter()");
+  });
+
+  it.each([
+    ["ROOT %dot.3 = f32[8,4]{1,0} dot(%x), dims={1}", { name: "%dot.3", type: "f32[8,4]{1,0}", op: "dot", attribute: "dims" }],
+    ['mul: "f32[2]" = torch.ops.aten.mul.Tensor(x, 2);  x = None', { name: "mul", op: "torch.ops.aten.mul.Tensor", attribute: "" }],
+    ["%3 = stablehlo.add %1, %2 : tensor<4xf32>", { name: "%3", type: "tensor<4xf32>" }],
+  ])("has coloured parts: %s", (line, parts) => {
+    const words = ownWords(line);
+    expect(textOf(words)).toBe(line);
+    for (const [kind, text] of Object.entries(parts)) expect(textOf(words.filter((word) => word.kind === kind))).toBe(text);
+  });
+
   it("marks only the words that differ, whatever they are", () => {
     const row = listedRow(before, after, diff, { kind: "changed", before: EXP, after: EXP });
     expect(textOf(row.before)).toBe(nodeLine(before, EXP));
@@ -141,8 +165,9 @@ describe("several passes", () => {
     expect(pairs[0].evidence).toBe(EVIDENCE[sameDiff(1).evidence[0]]);
   });
 
-  it("say which of them touched any of several nodes, of what these were and became", async () => {
+  it("say which of them touched any of several nodes, of what these were and became, and what was noted of a node", async () => {
     const rows = [0, 1, 1].map((content, pass) => ({
+      number: pass,
       name: `pass ${pass}`,
       pipeline: [],
       module: "",
@@ -155,6 +180,11 @@ describe("several passes", () => {
       passes: rows,
       program: async (pass) => ({ program: [before, after][rows[pass].content], remote: undefined }),
       diff: async () => diff,
+      reasons: async () => [
+        { module: "", names: ["exp", "call"], text: "exp was fused into call" },
+        { module: "", names: ["idle"], text: "idle was not fused" },
+        { module: "other", names: ["exp"], text: "of another module" },
+      ],
     });
     const touched = async (pass: number, nodes: readonly number[]) => touchingNodes(passes, await passes.show(pass, "after"), nodes);
     expect(await touched(2, [2, 3, EXP])).toEqual([1]);
@@ -162,6 +192,10 @@ describe("several passes", () => {
     expect(await touched(0, [IDLE])).toEqual([1]);
     expect(await touched(2, [2, 3, 8])).toEqual([]);
     expect(await touched(2, [])).toEqual([]);
+    const reasons = async (pass: number, node: number) => reasonsFor(passes, await passes.show(pass, "after"), node);
+    expect(await reasons(2, EXP)).toEqual(["exp was fused into call"]);
+    expect(await reasons(0, IDLE)).toEqual(["idle was not fused"]);
+    expect(await reasons(2, 2)).toEqual([]);
   });
 
   it("are searched at once: what appears, what goes, and which pass touched it", () => {

@@ -1,8 +1,8 @@
 """XLA HLO text: per-pass dumps, `lowered.as_text("hlo")`, `compiled.as_text()`, XLA's own tests and benchmarks.
 
-`parse_hlo` is the whole interface: text in, Programs out. `module.py` reads what surrounds computations, `body.py` the lines that
-XLA prints, and `instruction.py` everything else that its grammar allows. Attributes, scopes and source frames stay text until they
-are needed.
+`parse_hlo` is the whole interface: text in, Programs out; `read` also says where their text is. `module.py` reads what surrounds
+computations, `body.py` the lines that XLA prints, and `instruction.py` everything else that its grammar allows. Attributes, scopes and
+source frames stay text until they are needed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from opscope.program import Program
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo.module import parse_hlo
+from opscope.readers.hlo.own_lines import with_own_text
 from opscope.readers.source import Source
 
 __all__ = ["parse_hlo", "read", "sniff"]
@@ -41,4 +42,4 @@ def sniff(source: Source) -> Verdict:
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
-    return parse_hlo(source.read_text(), progress)
+    return with_own_text(parse_hlo(source.read_text(), progress), source.read_text)

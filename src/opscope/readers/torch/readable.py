@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from opscope.errors import SourceError
 from opscope.program import Frame, Program, ProgramBuilder, line_number
+from opscope.readers.torch.own_lines import with_own_text
 from opscope.readers.torch.readable_body import BodyReader
 
 ENTRY = "main"
@@ -59,7 +60,7 @@ def program_of_text(text: str, name: str = "") -> Program:
         BodyReader(program.graph(graph_name), inner, parsed.frames, parsed.lines).read(function)
     if parsed.left_out:
         program.attrs["left_out"] = f"{parsed.left_out} line{'s' * (parsed.left_out != 1)} (truncated or not Python)"
-    return program.build()
+    return with_own_text(program.build(), text)
 
 
 def _forward(item: ast.stmt) -> ast.FunctionDef | None:

@@ -39,6 +39,11 @@ class FusionNote(NamedTuple):
     us_fused: float | None = None
     us_unfused: float | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes that it is about."""
+        return self.producer, *self.consumers
+
     def __str__(self) -> str:
         consumers = ", ".join(self.consumers[:4]) + (", …" if len(self.consumers) > 4 else "")
         if self.kind == "fused":

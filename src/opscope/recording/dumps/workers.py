@@ -41,10 +41,10 @@ def _read_here(paths: list[Path]) -> Iterator[bytes | str]:
 
 
 def read_packed(path: str) -> bytes:
-    from opscope.readers.hlo import parse_hlo
+    from opscope.readers.hlo import read
     from opscope.readers.source import Source
 
-    programs = parse_hlo(Source(Path(path)).read_text())
+    programs = read(Source(Path(path)))
     if len(programs) != 1:
         raise OpscopeError(f"contains {len(programs)} modules; a pass of a dump has one")
     return pack(programs[0])

@@ -191,10 +191,10 @@ def open_dump(directory: Path) -> Recording | None:
 
 
 def _read_one(path: Path) -> Program:
-    from opscope.readers.hlo import parse_hlo
+    from opscope.readers.hlo import read
     from opscope.readers.source import Source
 
-    programs = parse_hlo(Source(path).read_text())
+    programs = read(Source(path))
     if len(programs) != 1:
         raise SourceError(f"contains {len(programs)} modules; a pass of a dump has one", str(path))
     return programs[0]

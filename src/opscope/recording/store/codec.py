@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from itertools import accumulate
+from itertools import accumulate, islice, repeat
 from types import MappingProxyType
 from typing import Any
 
@@ -27,11 +27,13 @@ from opscope.program import (
     Link,
     Metric,
     Node,
+    OwnText,
     Program,
     TensorType,
     wrong_details,
     wrong_part,
 )
+from opscope.recording.store.line_templates import line_of, template_of
 from opscope.recording.store.pages import (
     RECORDS_PER_PAGE,
     Page,
@@ -47,7 +49,9 @@ from opscope.recording.store.pages import (
 from opscope.recording.store.values import from_json, to_json
 
 DAMAGED = "is a damaged recording"
-KINDS = ("name", "text", "detail", "node", "graph")
+KINDS = ("name", "text", "detail", "line", "node", "graph")
+HEAD = 6
+"""The numbers of a node before its operands: name, op, types, rest, details, line."""
 _MOST_DETAILS = 1 << 16
 _FIRST = json.JSONDecoder()
 _Row = tuple[int, ...]
@@ -61,12 +65,15 @@ class Encoder:
         self._outputs: dict[tuple[TensorType, ...], int] = {}
         self._new: dict[str, list[Any]] = {kind: [] for kind in KINDS}
         self._rests: dict[tuple[Any, ...], int] = {}
+        self._templates: dict[tuple[str, int], int] = {}
+        """By the line, which names its node and its operands, and by details."""
         self._start()
 
     def _start(self) -> None:
-        """Give 0 to what most nodes have: no calls, control edges and links, and no details."""
+        """Give 0 to what most nodes have: no calls, control edges and links, no details, and no line of an own text."""
         self._rests["op", (), (), ()] = self.number("text", "")
         self.number("detail", to_json([{}, (), ()]))
+        self.number("line", "")
 
     def number(self, kind: str, record: Any) -> int:
         """The number of a record; a new record gets the next free one."""
@@ -81,7 +88,7 @@ class Encoder:
         """The body of a snapshot: its graphs and its entry."""
         detail_numbers: dict[int, int] = {}
         with without_collecting():
-            graphs = [self._graph(graph, detail_numbers) for graph in list(program)]
+            graphs = [self._graph(graph, detail_numbers, program.own_text) for graph in list(program)]
         metrics = [[each.name, each.unit, each.combine, each.origin] for each in program.metrics.values()]
         return self.body(program.name, program.entry, to_json(program.attrs) if program.attrs else "", graphs, metrics)
 
@@ -89,14 +96,15 @@ class Encoder:
         """Metrics come last, and only if there are any, so that programs without metrics keep their bytes."""
         return pack_json([name, entry, attrs, runs(graphs), *([metrics] if metrics else [])])
 
-    def _graph(self, graph: Graph, detail_numbers: dict[int, int]) -> int:
-        numbers = [self._node(node, detail_numbers) for node in graph.nodes]
+    def _graph(self, graph: Graph, detail_numbers: dict[int, int], text: OwnText | None) -> int:
+        lines = repeat("", len(graph)) if text is None else text.lines(graph.name, 0, len(graph))
+        numbers = [self._node(node, detail_numbers, line) for node, line in zip(graph.nodes, lines, strict=True)]
         groupings = {name: _pack_grouping(graph, paths) for name, paths in graph.groupings.items()}
         attrs = to_json(graph.attrs) if graph.attrs else ""
         metrics = [{name: _pack_column(graph, column) for name, column in graph.metrics.items()}] if graph.metrics else []
         return self.number("graph", to_json([graph.name, list(graph.outputs), groupings, attrs, *metrics, runs(numbers)]))
 
-    def _node(self, node: Node, detail_numbers: dict[int, int]) -> int:
+    def _node(self, node: Node, detail_numbers: dict[int, int], line: str) -> int:
         id, op, inputs, outputs, role, calls, control, links, details = node
         number = self.number
         types = self._outputs.get(outputs)
@@ -108,7 +116,10 @@ class Encoder:
         detail = detail_numbers.get(key := builtin_id(details))
         if detail is None:
             detail = detail_numbers[key] = self._detail(details)
-        row = [number("name", id), number("text", op), types, rest, detail]
+        template = self._templates.get((line, detail))
+        if template is None:
+            template = self._templates[line, detail] = number("line", template_of(line, node))
+        row = [number("name", id), number("text", op), types, rest, detail, template]
         for name, index in inputs:
             row.append(number("name", name))
             row.append(index)
@@ -131,6 +142,7 @@ class Encoder:
         texts = len(self._numbers["text"])
         self._outputs = {types: number for types, number in self._outputs.items() if number < texts}
         self._rests = {rest: number for rest, number in self._rests.items() if number < texts}
+        self._templates.clear()
         self.keep()
         self._start()
 
@@ -152,12 +164,13 @@ builtin_id = id
 
 
 def _pack_nodes(rows: list[_Row]) -> bytes:
-    """Columns: name, op, types, rest, details, operand count; then the operands, each name relative to the node's name."""
-    ids, ops, types, rests, details = (list(column) for column in zip(*(row[:5] for row in rows), strict=True))
-    names = [row[0] - name for row in rows for name in row[5::2]]
-    indexes = [index for row in rows for index in row[6::2]]
-    counts = [len(row) // 2 - 2 for row in rows]
-    return pack_columns([deltas(ids), ops, types, rests, deltas(details), counts, names, indexes])
+    """Columns: name, op, types, rest, details, operand count; then the operands, each name relative to the node's name; then lines of own
+    texts, if there are any."""
+    ids, ops, types, rests, details, lines = (list(column) for column in zip(*(row[:HEAD] for row in rows), strict=True))
+    names = [row[0] - name for row in rows for name in row[HEAD::2]]
+    indexes = [index for row in rows for index in row[HEAD + 1 :: 2]]
+    counts = [(len(row) - HEAD) // 2 for row in rows]
+    return pack_columns([deltas(ids), ops, types, rests, deltas(details), counts, names, indexes, *([lines] if any(lines) else [])])
 
 
 def _pack_grouping(graph: Graph, paths: Mapping[str, tuple[str, ...]]) -> Any:
@@ -190,9 +203,12 @@ class Decoder:
             "name": index("name", self._json_list),
             "text": index("text", self._json_list),
             "detail": index("detail", self._json_list),
+            "line": index("line", self._json_list),
             "node": index("node", self._unpack_nodes),
             "graph": index("graph", self._json_list),
         }
+        self._line_numbers = index("node", self._unpack_lines)
+        """The line of each node: read only if somebody looks at texts."""
         self._types: dict[int, tuple[TensorType, ...]] = {}
         self._details: dict[int, KnownDetails] = {}
         self._rests: dict[int, tuple[Any, ...]] = {}
@@ -215,7 +231,19 @@ class Decoder:
                 raise SourceError(f"{DAMAGED} (its entry {entry!r} names no graph)")
             definitions = {definition[0]: Metric(*definition) for definition in (metrics[0] if metrics else ())}
             attributes = MappingProxyType(from_json(attrs) if attrs else {})
-            return Program(name, StoredGraphs(self, numbers), entry, attributes, MappingProxyType(definitions))
+            own_text = StoredText(self, numbers) if self.indexes["line"].firsts else None
+            return Program(name, StoredGraphs(self, numbers), entry, attributes, MappingProxyType(definitions), own_text)
+
+    def lines(self, graph: int, start: int, stop: int) -> list[str]:
+        """The lines of nodes `start` … `stop-1` of a graph, from those of its nodes without the names in them."""
+        nodes = self.graph(graph).nodes[start:stop]
+        with self._blamed():
+            *_, node_runs = from_json(self.indexes["graph"][graph])
+            runs = self.indexes["node"].spans(node_runs)
+            numbers = islice((number for first, end in runs for number in range(first, end)), start, stop)
+            self._line_numbers.firsts = self.indexes["node"].firsts
+            templates = self.indexes["line"]
+            return [line_of(templates[self._line_numbers[number]], node) for number, node in zip(numbers, nodes, strict=True)]
 
     def _blamed(self) -> AbstractContextManager[None]:
         return blamed_on_source(DAMAGED, source=self._source)
@@ -260,7 +288,7 @@ class Decoder:
         return graph.build()
 
     def _unpack_nodes(self, data: bytes) -> list[Node]:
-        ids, ops, types, rests, details, counts, operands, indexes = unpack_columns(data, self._decompress)
+        ids, ops, types, rests, details, counts, operands, indexes, *_ = unpack_columns(data, self._decompress)
         names, texts, outputs, decoded = self.all_of("name"), self.all_of("text"), self._output_types, self._rests
         nodes = []
         at = 0
@@ -272,6 +300,10 @@ class Decoder:
             role, calls, control, links = decoded.get(rest) or self._rest(rest, texts[rest])
             nodes.append(Node(names[name], texts[op], inputs, outputs(type_), role, calls, control, links, lazy))
         return nodes
+
+    def _unpack_lines(self, data: bytes) -> list[int]:
+        ids, _, _, _, _, _, _, _, *lines = unpack_columns(data, self._decompress)
+        return lines[0] if lines else [0] * len(ids)
 
     def _rest(self, number: int, text: str) -> tuple[Any, ...]:
         """Role, calls, control edges and links: nearly all nodes share a few combinations."""
@@ -313,6 +345,17 @@ class StoredGraphs(Mapping[str, Graph]):
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+
+class StoredText:
+    """The own text of a stored program (see `opscope.program.OwnText`)."""
+
+    def __init__(self, decoder: Decoder, numbers: dict[str, int]) -> None:
+        self._decoder = decoder
+        self._numbers = numbers
+
+    def lines(self, graph: str, start: int, stop: int) -> list[str]:
+        return self._decoder.lines(self._numbers[graph], start, stop)
 
 
 class StoredDetails(Details):

@@ -6,7 +6,7 @@ import marshal
 from typing import Any, NamedTuple
 
 from opscope.program import Program
-from opscope.recording.store.codec import KINDS, Encoder
+from opscope.recording.store.codec import HEAD, KINDS, Encoder
 from opscope.recording.store.pages import runs, spans, unpack_json
 from opscope.recording.store.values import from_json, to_json
 
@@ -32,14 +32,14 @@ def unpack(data: bytes) -> Packed:
 def absorb(encoder: Encoder, packed: Packed) -> bytes:
     """Add the records of a packed program to another encoder, and return its body with the numbers that they have there."""
     number: dict[str, list[int]] = {}
-    for kind in KINDS[:3]:
+    for kind in KINDS[:4]:
         number[kind] = [encoder.number(kind, record) for record in packed.records[kind]]
-    names, texts, details = (number[kind] for kind in KINDS[:3])
+    names, texts, details, lines = (number[kind] for kind in KINDS[:4])
     nodes = []
     for row in packed.records["node"]:
-        operands = list(row[5:])
+        operands = list(row[HEAD:])
         operands[::2] = [names[name] for name in operands[::2]]
-        head = (names[row[0]], texts[row[1]], texts[row[2]], texts[row[3]], details[row[4]])
+        head = (names[row[0]], texts[row[1]], texts[row[2]], texts[row[3]], details[row[4]], lines[row[5]])
         nodes.append(encoder.number("node", (*head, *operands)))
     graphs = []
     for record in packed.records["graph"]:

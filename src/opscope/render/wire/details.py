@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opscope.program import Details, Frame, Program
+from opscope.render.wire.own_text import own_lines
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 
 
@@ -19,7 +20,7 @@ def encode_details(program: Program, start: int, stop: int) -> bytes:
             for node in graph.nodes[max(0, start - number) : stop - number]:
                 block.add(node.attrs, node.source, node.details)
         number += len(graph)
-    return block.encode(start)
+    return block.encode(start, [] if program.own_text is None else list(own_lines(program, start, stop)))
 
 
 class DetailsWriter:
@@ -56,7 +57,8 @@ class DetailsWriter:
             number = self._plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
         return number
 
-    def encode(self, start: int) -> bytes:
+    def encode(self, start: int, lines: Sequence[str] = ()) -> bytes:
+        """`lines` are those of the program's own text, one for each node; none if it has no text."""
         out = SectionWriter()
         sets = Rows()
         for keys in self._key_sets:
@@ -76,6 +78,8 @@ class DetailsWriter:
         out.deltas("frames.line", [frame.line for frame in self._frames])
         out.strings("keys", self._keys)
         out.strings("texts", self._texts)
+        if lines:
+            out.strings("lines", lines)
         return out.finish({"start": start, "count": len(self._set_of)})
 
 

@@ -89,14 +89,14 @@ def packed_what_if(program: Program, changes: Sequence[Change], suggests: bool, 
 
 
 def programs_with_memory(shown: Program | Recording) -> dict[int, Program]:
-    """The programs, by pass, whose memory a page without a server has: where it is worth computing.
+    """The programs, by the position of the pass, whose memory a page without a server has: where it is worth computing.
 
     Of a recording, the last one of each module: what runs."""
     if isinstance(shown, Program):
         return {0: shown} if is_worth_computing(shown) else {}
     last = {snapshot.module: snapshot for snapshot in shown}
-    programs = {snapshot.index: snapshot.program for snapshot in last.values()}
-    return {index: program for index, program in programs.items() if is_worth_computing(program)}
+    programs = {shown.position(snapshot): snapshot.program for snapshot in last.values()}
+    return {position: program for position, program in programs.items() if is_worth_computing(program)}
 
 
 class _Numbers:

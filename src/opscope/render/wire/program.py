@@ -23,15 +23,16 @@ from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
 from opscope.render.wire.nodes import NodeColumns, Row, operand_place, output_names
 from opscope.render.wire.ops import write_ops
+from opscope.render.wire.own_text import TextWriter
 from opscope.render.wire.sections import Interner, Rows, SectionWriter
 from opscope.render.wire.types import write_types
 
 _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
 
 
-def encode_wire(program: Program, details: bool = True) -> bytes:
+def encode_wire(program: Program, details: bool = True, own_text: bool = False) -> bytes:
     """One program, as a recording without passes. Without details it is smaller and shows the same picture."""
-    writer = ProgramWriter(details)
+    writer = ProgramWriter(details, own_text=own_text)
     with without_collecting():
         writer.add(0, program)
         return writer.finish(program.name)
@@ -40,8 +41,8 @@ def encode_wire(program: Program, details: bool = True) -> bytes:
 class ProgramWriter:
     """Numbers everything once. A row consists only of numbers, so comparing rows is cheap."""
 
-    def __init__(self, details: bool = True, shares_rows: bool = False) -> None:
-        """`shares_rows` is for several programs that have most of their nodes in common."""
+    def __init__(self, details: bool = True, shares_rows: bool = False, own_text: bool = False) -> None:
+        """`shares_rows` is for several programs that have most of their nodes in common, `own_text` for those who read it."""
         self.strings = Interner()
         self.types: dict[TensorType, int] = {}
         self.ops = Interner()
@@ -57,6 +58,7 @@ class ProgramWriter:
         self.facts = Interner()
         self.metrics = MetricRows()
         self.details = DetailsWriter() if details else None
+        self.own_text = TextWriter() if own_text else None
         self._described: dict[int, _Described] = {}
         self._labels: dict[tuple[int, str, Role, bool], tuple[int, int]] = {}
         """Category and text of nodes by what decides them: most nodes of a compiled module share their details."""
@@ -80,6 +82,8 @@ class ProgramWriter:
             graphs.append(self._graph(graph, seats[first : first + len(graph)], self.metrics.of(program, graph)))
             first += len(graph)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
+        if self.own_text is not None:
+            self.own_text.add(content, program)
         head = {"name": program.name, "entry": list(program.graphs).index(program.entry)}
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
 
@@ -144,7 +148,9 @@ class ProgramWriter:
         outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
         return self.graphs.setdefault((strings[graph.name], tuple(runs(members)), outputs), len(self.graphs))
 
-    def finish(self, name: str, passes: list[dict[str, Any]] | None = None, diffs: Mapping[int, bytes] | None = None) -> bytes:
+    def finish(
+        self, name: str, passes: list[dict[str, Any]] | None = None, diffs: Mapping[int, bytes] | None = None, **fields: Any
+    ) -> bytes:
         """The bytes of all programs; `passes` are rows of a timeline, each of which refers to its program by `content`."""
         out, strings = SectionWriter(), self.strings
         self.nodes.write(out, self.details is not None)
@@ -163,11 +169,13 @@ class ProgramWriter:
         write_types(out, self.types, strings)
         if self.details is not None:
             out.block("details", self.details.encode(0))
+        if self.own_text is not None:
+            self.own_text.write(out)
         out.strings("strings", strings)
         for index, block in (diffs or {}).items():
             out.block(f"diff{index}", block)
         programs = {str(content): program for content, program in self.programs.items()}
         facts = [json.loads(fact) for fact in self.facts]
         exact = [number for name, number in self.groupings.items() if name in EXACT]
-        head = {"name": name, "passes": passes or [], "programs": programs, "exactGroupings": exact}
+        head = {"name": name, "passes": passes or [], "programs": programs, "exactGroupings": exact, **fields}
         return out.finish({**head, "groupings": list(self.groupings), "facts": facts, "metrics": self.metrics.write(out)})

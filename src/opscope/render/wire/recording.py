@@ -11,6 +11,7 @@ from opscope.memory.pass_peaks import PassPeak
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording, Snapshot
+from opscope.recording.reasons import notes_json
 from opscope.recording.rows import Row
 from opscope.render.wire.compare_passes import compared
 from opscope.render.wire.program import ProgramWriter
@@ -24,9 +25,10 @@ def encode_programs(recording: Recording) -> bytes:
     return writer.finish(recording.name, pass_rows(recording, [None] * len(recording), {}), {})
 
 
-def encode_recording(recording: Recording, progress: Progress | None = None) -> bytes:
-    """The programs, rows and diffs of all passes, which can be decoded one by one."""
-    writer = ProgramWriter(shares_rows=True)
+def encode_recording(recording: Recording, progress: Progress | None = None, to_read: bool = False) -> bytes:
+    """The programs, rows and diffs of all passes, which can be decoded one by one; `to_read` with what only people read: the programs' own
+    texts, and the compiler's reasons."""
+    writer = ProgramWriter(shares_rows=True, own_text=to_read)
     rows: list[Row] = []
     diffs: dict[int, bytes] = {}
     seconds: dict[int, float] = {}
@@ -36,8 +38,9 @@ def encode_recording(recording: Recording, progress: Progress | None = None) -> 
             seconds[snapshot.content] = sum(program.main.metrics[ESTIMATED_TIME].values())
         rows.append(Row(snapshot, *comparison.counts))
         if comparison.diff:
-            diffs[snapshot.index] = comparison.diff
-    return writer.finish(recording.name, pass_rows(recording, rows, seconds), diffs)
+            diffs[recording.position(snapshot)] = comparison.diff
+    reasons = {"reasons": notes_json(recording)} if to_read else {}
+    return writer.finish(recording.name, pass_rows(recording, rows, seconds), diffs, **reasons)
 
 
 def _add(writer: ProgramWriter, recording: Recording, snapshot: Snapshot) -> Program | None:
@@ -67,13 +70,14 @@ def pass_rows(
         counts = {} if row is None else {name: getattr(row, name) for name in ("added", "removed", "changed", "merged", "copied", "aside")}
         shown_rows.append(
             {
+                "number": snapshot.index,
                 "name": snapshot.name,
                 "pipeline": list(snapshot.pipeline),
                 "module": snapshot.module,
                 "seconds": snapshot.seconds,
                 "nodes": snapshot.nodes,
                 "content": snapshot.content,
-                "before": -1 if before is None else before.index,
+                "before": -1 if before is None else recording.position(before),
                 **({"compares": True} if recording.compares else {}),
                 **({"estimatedSeconds": seconds[snapshot.content]} if snapshot.content in seconds else {}),
                 **counts,

@@ -108,7 +108,10 @@ def document(
 
 def packed_wire(program: Program | Recording, details: bool = True, progress: Progress | None = None) -> bytes:
     """The compressed wire of a program or recording. The same program always has the same bytes."""
-    wire = encode_recording(program, progress) if isinstance(program, Recording) else encode_wire(enrich(program), details)
+    if isinstance(program, Recording):
+        wire = encode_recording(program, progress, to_read=True)
+    else:
+        wire = encode_wire(enrich(program), details, own_text=details)
     return gzip.compress(wire, compresslevel=7, mtime=0)
 
 
@@ -116,7 +119,7 @@ def initial(options: ViewOptions, shown: Program | Recording | None = None) -> d
     """What the viewer shows first: the part of its state (`web/src/ui/state/view.ts`) that view options set, and the page's settings."""
     state = options.spec | options.request
     if isinstance(shown, Recording) and (options.diff is not None or shown.compares):
-        state["pass"] = len(shown) - 1  # as in a picture: what its last pass did
+        state["pass"] = shown[-1].index  # as in a picture: what its last pass did
         state.setdefault("diff", "overlay")
     theme = state.pop("theme", None)
     run = first_run(options.node_data)

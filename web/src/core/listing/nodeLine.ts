@@ -1,6 +1,7 @@
-/** A node on one line: `dot.3: f32[8, 4] = dot(add.1, w, lhs_contracting_dims={1})`. */
+/** A node on one line: of its program's own text, or else `dot.3: f32[8, 4] = dot(add.1, w, lhs_contracting_dims={1})`. */
 import { indexOf } from "../program/programIndex";
-import type { ProgramData } from "../program/types";
+import type { NodeDetails, ProgramData } from "../program/types";
+import { ownWords, withoutSource } from "./ownLine";
 
 /** Where an operation comes from says nothing about what it does, and fills the line. */
 const NOT_SHOWN = /^(?:metadata|opscope)\./;
@@ -13,14 +14,21 @@ export interface Word {
   readonly kind: WordKind;
 }
 
-/** `named` are attributes that are shown in any case, because they changed. */
+/** `named` are attributes that are shown in any case, because they changed. Without them, an own line is shown whole. */
 export function nodeLine(program: ProgramData, node: number, named?: ReadonlySet<string>): string {
   return nodeWords(program, node, named)
     .map(({ text }) => text)
     .join("");
 }
 
-export function nodeWords(program: ProgramData, node: number, named: ReadonlySet<string> = new Set()): Word[] {
+export function nodeWords(program: ProgramData, node: number, named?: ReadonlySet<string>): Word[] {
+  const details = program.details(node);
+  if (!details?.ownLine) return wordsOf(program, node, details?.attrs ?? {}, named ?? new Set());
+  const isWhole = !named || [...named].some((name) => NOT_SHOWN.test(name));
+  return ownWords(isWhole ? details.ownLine : withoutSource(details.ownLine));
+}
+
+function wordsOf(program: ProgramData, node: number, attrs: NodeDetails["attrs"], named: ReadonlySet<string>): Word[] {
   const index = indexOf(program);
   const words: Word[] = [];
   const add = (kind: WordKind, text: string) => words.push({ kind, text: text.replace(/\s*\n\s*/g, " ") });
@@ -48,7 +56,7 @@ export function nodeWords(program: ProgramData, node: number, named: ReadonlySet
     separate();
     add("other", index.id(inputs.value[i]) + (output === 0 ? "" : `#${output < 0 ? "*" : output}`));
   }
-  for (const [name, value] of Object.entries(program.details(node)?.attrs ?? {})) {
+  for (const [name, value] of Object.entries(attrs)) {
     if (named.has(name) || !NOT_SHOWN.test(name)) attribute(name, typeof value === "string" ? value : JSON.stringify(value));
   }
   for (let i = calls.start[node]; i < calls.start[node + 1]; i++) attribute("calls", index.graphName(calls.value[i]));

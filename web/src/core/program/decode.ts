@@ -5,11 +5,11 @@
 import { bucketBy } from "../base/csr";
 import { once } from "../base/memoized";
 import { type NodeColumns, nodeColumns, pickedColumns, pickedNumbers, pickedRows, type Selection, selection } from "./columns";
-import { decodeDetails, type DetailsBlock } from "./details";
+import { decodeDetails, type DetailsBlock, withLine } from "./details";
 import { decodeMetrics } from "./metrics";
 import { decodeOps, type OpTable } from "./ops";
 import { decodeDiff } from "./recording/diff";
-import type { PassDiff, PassRow, RecordingData } from "./recording/types";
+import type { PassDiff, PassRow, Reason, RecordingData } from "./recording/types";
 import { Sections } from "./sections";
 import type { Csr, Csr2, Grouping, NodeDetails, ProgramData, StringTable, TypeTable } from "./types";
 
@@ -34,7 +34,8 @@ export function decodeRecording(bytes: Uint8Array, fetched?: FetchedDetails): Re
   return {
     name: sections.fields.name as string,
     passes: sections.fields.passes as PassRow[],
-    program: (content) => tables.program(programs[String(content)]),
+    reasons: (sections.fields.reasons as Reason[] | undefined) ?? [],
+    program: (content) => tables.program(programs[String(content)], content),
     diff: (pass) => {
       if (!sections.has(`diff${pass}`)) return undefined;
       const diff = diffs.get(pass) ?? decodeDiff(sections.octets(`diff${pass}`));
@@ -74,6 +75,7 @@ class Tables {
   private readonly ops: OpTable;
   private readonly pathName: Int32Array;
   private readonly pathParent: Int32Array;
+  private readonly lines: () => StringTable;
   private block: DetailsBlock | undefined;
 
   constructor(
@@ -106,9 +108,10 @@ class Tables {
     this.ops = decodeOps(sections);
     this.pathName = sections.integers("paths.name");
     this.pathParent = sections.integers("paths.parent");
+    this.lines = once(() => sections.strings("lines"));
   }
 
-  program(row: ProgramRow): ProgramData {
+  program(row: ProgramRow, content: number): ProgramData {
     const { rows, graphStart } = this.members(row.graphs);
     const selected = selection(rows, this.columns.nodeId.length);
     const columns = pickedColumns(this.columns, selected);
@@ -148,7 +151,7 @@ class Tables {
       looks: this.fact(row, "looks"),
       device: this.fact(row, "device"),
       lane: this.fact(row, "lane"),
-      ...this.detailsOf(rows),
+      ...this.detailsOf(rows, content),
     };
   }
 
@@ -157,7 +160,7 @@ class Tables {
     return number === undefined ? undefined : (this.sections.fields.facts as ProgramData[Name][])[number];
   }
 
-  private detailsOf(rows: Int32Array): Pick<ProgramData, "details" | "findAttribute" | "findAttributes" | "findSource"> {
+  private detailsOf(rows: Int32Array, content: number): Pick<ProgramData, "details" | "findAttribute" | "findAttributes" | "findSource"> {
     const { detailOf, fetched } = this;
     if (!detailOf) {
       const unknown = () => undefined;
@@ -167,13 +170,25 @@ class Tables {
       this.block ??= decodeDetails(this.sections.octets("details"));
       return this.block;
     };
+    const line = this.ownLines(content);
     const marks = (of: Uint8Array): Uint8Array => Uint8Array.from(rows, (at) => of[detailOf[at]]);
     return {
-      details: (node) => block().details(detailOf[rows[node]] ?? -1),
+      details: (node) => {
+        const details = block().details(detailOf[rows[node]] ?? -1);
+        return details && { ...details, ...withLine(line(node)) };
+      },
       findAttribute: (key, test) => marks(block().findAttribute(key, test)),
       findAttributes: (test) => marks(block().findAttributes(test)),
       findSource: (test) => marks(block().findSource(test)),
     };
+  }
+
+  /** The lines of the text that a program was read from. */
+  private ownLines(content: number): (node: number) => string | undefined {
+    const name = `lines${content}`;
+    if (!this.sections.has(name)) return () => undefined;
+    const numbers = once(() => this.sections.integers(name));
+    return (node) => this.lines().at(numbers()[node]);
   }
 
   /** Rows of the nodes of some graphs, and where each graph begins. */

@@ -14,6 +14,10 @@ export interface DetailsBlock {
   findSource(test: (frame: string) => boolean): Uint8Array;
 }
 
+export function withLine(ownLine: string | undefined): Pick<NodeDetails, "ownLine"> {
+  return ownLine ? { ownLine } : {};
+}
+
 export function decodeDetails(bytes: Uint8Array): DetailsBlock {
   const sections = new Sections(bytes);
   const start = sections.fields.start as number;
@@ -27,6 +31,7 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
   const line = sections.integers("frames.line");
   const keys = sections.strings("keys");
   const texts = sections.strings("texts");
+  const lines = sections.has("lines") ? sections.strings("lines") : undefined;
   const valueStart = new Int32Array(setOf.length + 1);
   for (let i = 0; i < setOf.length; i++) valueStart[i + 1] = valueStart[i] + sets.start[setOf[i] + 1] - sets.start[setOf[i]];
 
@@ -45,7 +50,7 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
         name ? { file: keys.at(file[frame]), line: line[frame], function: name } : { file: keys.at(file[frame]), line: line[frame] },
       );
     }
-    return { attrs, source };
+    return { attrs, source, ...withLine(lines?.at(i)) };
   };
   const findAttribute = (key: string, test: (value: string) => boolean): Uint8Array => {
     const matchingKeys = new Uint8Array(keys.length);

@@ -180,6 +180,8 @@ export interface Grouping {
 export interface NodeDetails {
   readonly attrs: Record<string, unknown>;
   readonly source: readonly { file: string; line: number; function?: string }[];
+  /** Its line of the text that the program was read from; absent if there is none. */
+  readonly ownLine?: string;
 }
 
 export const ROLES = ["op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer"] as const;

@@ -136,7 +136,7 @@ function ToHighestRise({ session: { timeline } }: { readonly session: Session })
       data-hint={`${clipped(name, 80)} raised the peak from ${bytesText(rows[before].peak ?? 0)} to ${bytesText(peak ?? 0)}, in the order in which programs are written`}
       onClick={() => timeline.choose(pass)}
     >
-      Raised most by pass {pass}
+      Raised most by pass {timeline.numberOf(pass)}
     </button>
   );
 }

@@ -1,10 +1,11 @@
 /** The engine's recording: programs after passes, what passes did, and what became of nodes. */
+import { once } from "../../core/base/memoized";
 import { decodeDiff, sameDiff } from "../../core/program/recording/diff";
 import { decodeProgram, decodeRecording } from "../../core/program/decode";
 import { historyOf, type PassStep, resultsOf, sourcesOf } from "../../core/program/recording/history";
 import { type Moment, markedProgram } from "../../core/program/recording/moment";
 import type { Overlay } from "../../core/program/recording/mergedDiff";
-import type { PassDiff, PassRow, RecordingData } from "../../core/program/recording/types";
+import type { PassDiff, PassRow, Reason, RecordingData } from "../../core/program/recording/types";
 import type { ProgramData } from "../../core/program/types";
 import { bytesOf } from "./bytes";
 import { RemoteDetails } from "./details";
@@ -24,6 +25,8 @@ interface PassSource {
   program(pass: number): Promise<PassProgram>;
   /** Undefined if the pass changed nothing: every node is itself. */
   diff(pass: number): Promise<PassDiff | undefined>;
+  /** What the compiler noted about nodes. */
+  reasons(): Promise<readonly Reason[]>;
   /** Rows, as far as they are compared. */
   refresh?(peaks: boolean): Promise<readonly PassRow[]>;
 }
@@ -63,6 +66,9 @@ export class Passes {
     if (this.source.refresh) this.rows = await this.source.refresh(peaks);
     return this.rows;
   }
+
+  /** What the compiler noted about nodes. */
+  readonly reasons = once(() => this.source.reasons());
 
   valid(pass: number): number {
     return Math.max(0, Math.min(this.rows.length - 1, pass));
@@ -201,6 +207,7 @@ function embedded(recording: RecordingData): PassSource {
     passes: recording.passes,
     program: (pass) => Promise.resolve({ program: recording.program(recording.passes[pass].content), remote: undefined }),
     diff: (pass) => Promise.resolve(recording.diff(pass)),
+    reasons: () => Promise.resolve(recording.reasons),
   };
 }
 
@@ -226,5 +233,6 @@ async function remoteRecording(address: string): Promise<PassSource> {
       const answer = await bytes(`diff/${pass}`);
       return answer.length ? decodeDiff(answer) : undefined;
     },
+    reasons: async () => (await (await get("reasons")).json()) as Reason[],
   };
 }

@@ -439,6 +439,8 @@ export interface Methods extends MemoryMethods, CostMethods, LaneMethods, TextMe
   passesTouchingBox(params: { readonly key: string }): readonly number[];
   passFacts(params: { readonly pass: number }): PassFacts | undefined;
   history(params: { readonly node: number }): readonly HistoryRow[];
+  /** Why the compiler fused a node, or did not, in sentences. */
+  reasons(params: { readonly node: number }): readonly string[];
   /** The shown node by the names it has after another pass. */
   follow(params: { readonly node: number; readonly to: number }): readonly NodeName[];
   /** The shown node by the names it has in another source of the same host, where the host can match them. */

@@ -5,6 +5,7 @@ import { bytesText, shortNumber } from "../../core/text/quantities";
 import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/protocol";
 import type { Session } from "../session";
 import { ALL, enterGraph, walkedGraphs } from "../state/view";
+import { NodeReasons } from "../timeline/reasons";
 import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
 import { actions, copy } from "./actions";
 import { Chain, Gradient, SavedForBackward } from "./gradient";
@@ -114,6 +115,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
         </Section>
       )}
       <NodeList session={session} title="Called by" nodes={facts.calledBy} total={facts.calledBy.length} />
+      <NodeReasons session={session} facts={facts} />
       <NodeHistory session={session} facts={facts} />
       <Reach session={session} />
       {facts.source.length > 0 && (

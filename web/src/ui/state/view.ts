@@ -23,7 +23,7 @@ export interface ViewState extends Pick<ViewOptions, AddressOption> {
   readonly also: readonly string[];
   /** Keys of the selected boxes. */
   readonly selection: readonly string[];
-  /** In a recording: which pass, and whether its changes are coloured. The option `diff` says before, after or overlay. */
+  /** In a recording: the number of the pass, and whether its changes are coloured. The option `diff` says before, after or overlay. */
   readonly pass: number;
   readonly passColours: boolean;
   /** Where the person looks; undefined: at the start. */

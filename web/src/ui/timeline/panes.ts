@@ -43,7 +43,7 @@ export class Panes {
     const { view, options, timeline } = this.main;
     const last = timeline.rows.length - 1;
     if (options.sources.length > 1 && this.list.length === 0) this.open({ source: (view.source + 1) % options.sources.length }, false);
-    else this.open({ source: view.source, pass: timeline.pass === last ? 0 : last }, false);
+    else this.open({ source: view.source, pass: timeline.numberOf(timeline.pass === last ? 0 : last) }, false);
   }
 
   /** Shows before and after side by side, in step. */

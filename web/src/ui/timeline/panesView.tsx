@@ -90,7 +90,7 @@ function Choices({ session, name }: { readonly session: Session; readonly name: 
             (row, pass) =>
               (didSomething(row, timeline.rows) || isStart(row) || pass === timeline.pass) && (
                 <option key={pass} value={String(pass)} selected={pass === timeline.pass}>
-                  {pass}: {clipped([...row.pipeline.slice(-1), row.name].join(" › "), 80)}
+                  {row.number}: {clipped([...row.pipeline.slice(-1), row.name].join(" › "), 80)}
                 </option>
               ),
           )}

@@ -37,7 +37,7 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
   return (
     <>
       <h2>{clipped(compares && before ? `${before.name} → ${row.name}` : row.name, 600)}</h2>
-      {!compares && <p class="where">{[`pass ${timeline.pass}`, row.module, ...row.pipeline].filter(Boolean).join(" › ")}</p>}
+      {!compares && <p class="where">{[`pass ${row.number}`, row.module, ...row.pipeline].filter(Boolean).join(" › ")}</p>}
       <section>
         <h3>{compares ? "What changed" : "What it did"}</h3>
         <ul class="bars">

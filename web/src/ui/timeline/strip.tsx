@@ -168,7 +168,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
             title={`The first pass after which ${clipped(timeline.filter.query, 80)} is found: ${clipped(timeline.rows[timeline.filter.first].name, 80)}`}
             onClick={() => void session.idle.during(timeline.goToFirst())}
           >
-            First in pass {timeline.filter.first}
+            First in pass {timeline.numberOf(timeline.filter.first)}
           </button>
         )}
       </div>
@@ -330,7 +330,7 @@ function CardView({
       style={style}
       role="option"
       aria-selected={chosen}
-      title={spoken(row, card.pass)}
+      title={spoken(row)}
       onClick={onChoose}
     >
       <span class="pass-name">{clipped(row.name, 90)}</span>
@@ -382,7 +382,7 @@ function sharing(row: PassRow): string[] {
   return [...(row.merged ? [`${row.merged} merged`] : []), ...(row.copied ? [`${row.copied} copied`] : [])];
 }
 
-function spoken(row: PassRow, pass: number): string {
+function spoken(row: PassRow): string {
   const did =
     row.added === undefined
       ? "not compared yet"
@@ -392,7 +392,7 @@ function spoken(row: PassRow, pass: number): string {
           ? "initial program"
           : "unchanged";
   const best = row.estimatedSeconds === undefined ? "" : `; the program takes ${quantityText(row.estimatedSeconds, "s")} at best`;
-  return `${pass}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}${best}`;
+  return `${row.number}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}${best}`;
 }
 
 export function secondsText(seconds: number): string {

@@ -1,4 +1,5 @@
 /** The passes of a recording on the page: which is shown and how, what it did, and what happened to the selected node. */
+import { lastAtMost } from "../../core/base/arrays";
 import type { PassRow } from "../../core/program/recording/types";
 import { Cancelled } from "../engine/client";
 import type { HistoryRow, PassFacts, PassRequest } from "../engine/passProtocol";
@@ -15,8 +16,8 @@ export type PassMode = PassRequest["mode"];
 export class Timeline {
   rows: readonly PassRow[] = [];
   facts: PassFacts | undefined;
-  /** The selected node and what passes did to it. */
-  history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[] } | undefined;
+  /** The selected node, what passes did to it, and why it was fused or not. */
+  history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[]; readonly reasons: readonly string[] } | undefined;
   /** The passes that changed the selected node, or something in the selected group. */
   touched: ReadonlySet<number> | undefined;
   readonly unfolded = new Set<number>();
@@ -38,8 +39,14 @@ export class Timeline {
     return this.rows.length > 0 && this.rows[0].compares === true;
   }
 
+  /** The position of the shown pass. */
   get pass(): number {
-    return Math.max(0, Math.min(this.rows.length - 1, this.session.view.pass));
+    return lastAtMost(this.rows.length, (at) => this.rows[at].number, this.session.view.pass);
+  }
+
+  /** The number of a pass, which the address has, by its position. */
+  numberOf(pass: number): number {
+    return this.rows[pass]?.number ?? pass;
   }
 
   /** Modules of the recording, each with its first pass: a program that was compiled in parts has several. */
@@ -65,9 +72,9 @@ export class Timeline {
 
   /** What the engine is asked for in addition to the view. */
   request(revealChange = false): { readonly pass?: PassRequest } {
-    const { pass, passColours, colourBy } = this.session.view;
+    const { passColours, colourBy } = this.session.view;
     const colours = passColours && colourBy === undefined;
-    return this.exists ? { pass: { index: pass, mode: this.mode, colours, revealChange } } : {};
+    return this.exists ? { pass: { index: this.pass, mode: this.mode, colours, revealChange } } : {};
   }
 
   get counted(): boolean {
@@ -103,7 +110,7 @@ export class Timeline {
 
   choose(pass: number, mode = this.mode): void {
     const { session } = this;
-    const view = { ...session.view, pass, diff: mode };
+    const view = { ...session.view, pass: this.numberOf(pass), diff: mode };
     if (pass !== this.pass || mode !== this.mode) session.change(view, { stay: true });
   }
 
@@ -139,7 +146,9 @@ export class Timeline {
     else if (this.compares) void session.idle.during(this.goToChange(this.change + by));
     else {
       const pass = (by > 0 ? this.next : this.previous)!;
-      void session.idle.during(session.follow({ ...session.view, pass, diff: this.mode }, { stay: true, revealChange: true }));
+      void session.idle.during(
+        session.follow({ ...session.view, pass: this.numberOf(pass), diff: this.mode }, { stay: true, revealChange: true }),
+      );
     }
   }
 
@@ -171,7 +180,7 @@ export class Timeline {
     const { session } = this;
     await session.follow({
       ...session.view,
-      pass,
+      pass: this.numberOf(pass),
       diff: this.mode === "overlay" ? "overlay" : after ? "after" : "before",
       graph: undefined,
       trail: [],
@@ -198,9 +207,12 @@ export class Timeline {
     if (!this.exists) return;
     if (!node) this.history = this.touched = undefined;
     else {
-      const rows = await this.quietly(this.session.ask("history", { node: node.node }));
+      const [rows, reasons] = await Promise.all([
+        this.quietly(this.session.ask("history", { node: node.node })),
+        this.quietly(this.session.ask("reasons", { node: node.node })),
+      ]);
       if (this.session.about.node !== node) return;
-      this.history = rows && { node, rows };
+      this.history = rows && { node, rows, reasons: reasons ?? [] };
       this.touched = rows && new Set(rows.map(({ pass }) => pass));
     }
     this.session.changed();
@@ -247,7 +259,7 @@ export class Timeline {
   async goToFirst(): Promise<void> {
     const { session, filter } = this;
     if (filter.first === undefined) return;
-    await session.follow({ ...session.view, pass: filter.first, diff: "after" });
+    await session.follow({ ...session.view, pass: this.numberOf(filter.first), diff: "after" });
     await session.finder.search(filter.query);
     await session.finder.step(1);
   }

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from opscope.program import EMPTY, WHOLE, Graph, GraphBuilder, KnownDetails, Node, NodeKey, Program, ProgramBuilder, TensorType, ValueRef
+from opscope.program.own_text import TextOfParts
 from opscope.readers.torch.export import ENTRY, program_of_graph_module
 from opscope.readers.torch.fx import INPUT, Placeholder, Signature, attribute
 from opscope.readers.torch.names import attribute_path
@@ -118,7 +120,13 @@ def joined(title: str, parts: Mapping[str, Program], results_of: Mapping[str, Se
         builder.attrs.update(program.attrs)
         for graph in program:
             _copy_graph(builder.graph(part_graph(part, graph.name)), graph, part)
-    return builder.build()
+    texts = {
+        part_graph(part, graph.name): (program.own_text, graph.name)
+        for part, program in parts.items()
+        for graph in program
+        if program.own_text is not None
+    }
+    return replace(builder.build(), own_text=TextOfParts(texts) if texts else None)
 
 
 def _gradients(graph: Graph) -> tuple[Node, ...]:

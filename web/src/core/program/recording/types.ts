@@ -2,6 +2,8 @@
 import type { Csr, ProgramData } from "../types";
 
 export interface PassRow {
+  /** What people call it by, here and at the command line. If only some passes are here, it is not the position. */
+  readonly number: number;
   readonly name: string;
   readonly pipeline: readonly string[];
   readonly module: string;
@@ -91,4 +93,12 @@ export interface RecordingData {
   readonly passes: readonly PassRow[];
   program(content: number): ProgramData;
   diff(pass: number): PassDiff | undefined;
+  readonly reasons: readonly Reason[];
+}
+
+/** What a compiler noted about nodes of a module, by their names then. */
+export interface Reason {
+  readonly module: string;
+  readonly names: readonly string[];
+  readonly text: string;
 }

@@ -6,7 +6,7 @@ import type { Handlers } from "./handler";
 import { lane } from "./lane";
 import { load, nodeData } from "./load";
 import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage, memoryWhatIf } from "./memory";
-import { follow, history, match, passes, passesTouching, passesTouchingBox, passFacts } from "./passes";
+import { follow, history, match, passes, passesTouching, passesTouchingBox, passFacts, reasons } from "./passes";
 import { attributes, destinationRows, destinations, find, matchRows, search } from "./search";
 import { modulePlace, moduleRow, table, tableRows } from "./table";
 import { text, textFind, textLine, textRow, textRows, textToggle } from "./text";
@@ -62,6 +62,7 @@ export const HANDLERS: Handlers = {
   passesTouching,
   passesTouchingBox,
   history,
+  reasons,
   follow,
   match,
 };

@@ -2,6 +2,7 @@
 import { matchElsewhere } from "../elsewhere";
 import { nodesIn } from "../facts";
 import { historyOf, namesIn, passFacts as factsOf, touching, touchingNodes } from "../passAnswers";
+import { reasonsFor } from "../reasons";
 import type { Handler } from "./handler";
 
 export const passes: Handler<"passes"> = async (state, { peaks }) => (await state.passes?.refresh(peaks)) ?? [];
@@ -24,6 +25,9 @@ export const passesTouchingBox: Handler<"passesTouchingBox"> = ({ passes: all, p
 
 export const history: Handler<"history"> = (state, { node }) =>
   state.passes && state.passShown ? historyOf(state.passes, state.passShown, node) : [];
+
+export const reasons: Handler<"reasons"> = (state, { node }) =>
+  state.passes && state.passShown ? reasonsFor(state.passes, state.passShown, node) : [];
 
 export const follow: Handler<"follow"> = (state, { node, to }) =>
   state.passes && state.passShown ? namesIn(state.passes, state.passShown, node, to) : [];

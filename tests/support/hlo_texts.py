@@ -56,6 +56,41 @@ ENTRY %main.9 (x: f32[8,8], w: f32[8,8]) -> f32[8,8] {
 }
 """
 
+NOTES = """fusion_steps {
+  update_priority {
+    producer_name: "tanh.4"
+    consumer_names: "negate.5"
+    us_fused: 9.5
+    us_unfused: 9.75
+  }
+}
+fusion_steps {
+  update_priority {
+    producer_name: "tanh.4"
+    consumer_names: "negate.5"
+    us_fused: 1.5
+    us_unfused: 2.033
+  }
+}
+fusion_steps {
+  fusion {
+    fusion_name: "fusion.12"
+    producer_name: "tanh.4"
+    consumer_name: "negate.5"
+  }
+}
+fusion_steps {
+  producer_ineligible {
+    producer_name: "dot.3"
+    reason: "the producer is not fusible"
+  }
+}
+gpu_device_info {
+  threads_per_block_limit: 1024
+}
+"""
+"""What XLA notes about fusions of this module while it compiles for a GPU."""
+
 _NAME = re.compile(r"%([A-Za-z_][\w.-]*)")
 
 

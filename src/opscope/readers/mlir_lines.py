@@ -1,0 +1,67 @@
+"""Which line of an MLIR text is which operation.
+
+Names are unique only among the values that an operation sees, so that regions side by side use the same ones. The lines of a function
+are in the order in which its operations are printed: each before its regions, and these before the next."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from opscope.program import Graph, Program
+from opscope.readers.located_text import LocatedText, Spans
+
+_LINE = re.compile(
+    r'^[ \t]*+(?P<line>(?:(?P<node>%[\w$.-]++)(?::\d++)? = |"?(?P<op>[a-z_]\w*\.[\w.]++)"?)[^\n]*+)',
+    re.MULTILINE,
+)
+_FUNCTION = re.compile(r'@(?:([\w$.-]+)|"([^"\n]+)")')
+
+
+def with_own_text(program: Program, read: Callable[[], str]) -> Program:
+    return replace(program, own_text=LocatedText(read, partial(_spans, program)))
+
+
+def _spans(program: Program, text: str) -> dict[str, Spans]:
+    spans = {graph.name: Spans.none(len(graph)) for graph in program}
+    places = _places(program, program.main)
+    for match in _LINE.finditer(text):
+        start, end = match.span("line")
+        key = match["node"] or match["op"]
+        if key.endswith(".func"):
+            named = _FUNCTION.search(match["line"])
+            graph = program.graphs.get((named[1] or named[2]) if named else "", program.main)
+            places = _places(program, graph)
+            for parameter in graph.parameters:
+                spans[graph.name].starts[graph.position[parameter.id]], spans[graph.name].ends[graph.position[parameter.id]] = start, end
+        elif places[key]:
+            name, position = places[key].popleft()
+            spans[name].starts[position], spans[name].ends[position] = start, end
+    return spans
+
+
+def _places(program: Program, function: Graph) -> defaultdict[str, deque[tuple[str, int]]]:
+    """The operations of a function by what their lines begin with, in the order of the text."""
+    places: defaultdict[str, deque[tuple[str, int]]] = defaultdict(deque)
+    for graph, position in _printed(program, function):
+        node = graph.nodes[position]
+        places[node.id if node.id.startswith("%") else node.op].append((graph.name, position))
+    return places
+
+
+def _printed(program: Program, function: Graph) -> Iterator[tuple[Graph, int]]:
+    waiting = [(function, iter(range(len(function))))]
+    while waiting:
+        graph, positions = waiting[-1]
+        position = next(positions, None)
+        if position is None:
+            waiting.pop()
+            continue
+        node = graph.nodes[position]
+        if node.role != "parameter":
+            yield graph, position
+        regions = [program.graphs[called] for called in node.calls if called.startswith(f"{graph.name}/") and called in program.graphs]
+        waiting.extend((region, iter(range(len(region)))) for region in reversed(regions))

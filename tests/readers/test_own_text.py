@@ -1,0 +1,86 @@
+"""The text that a program was read from is at hand, line by line, wherever the program goes: through files, pages and servers."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from support.hlo_texts import AFTER, BEFORE, write_dump
+from support.wire_reader import WireReader
+
+import opscope
+from opscope.program import Program
+from opscope.recording.sources import open_passes
+from opscope.recording.store.store import save_recording
+from opscope.render.wire import own_text
+from opscope.render.wire.details import encode_details
+from opscope.render.wire.program import encode_wire
+from opscope.render.wire.recording import encode_recording
+
+
+def lines_of(program: Program) -> dict[str, list[str]]:
+    assert program.own_text is not None
+    return {graph.name: list(program.own_text.lines(graph.name, 0, len(graph))) for graph in program}
+
+
+def instructions(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if " = " in line]
+
+
+def test_every_instruction_has_its_line(tmp_path: Path) -> None:
+    (tmp_path / "step.hlo").write_text(AFTER)
+    program = opscope.load(tmp_path / "step.hlo")
+    lines = lines_of(program)
+    assert [*chain(*lines.values())] == instructions(AFTER)
+    assert lines["fused_computation"][2].startswith("ROOT %negate.1 = ")
+    assert program.own_text is not None and program.own_text.lines("main.9", 2, 4) == lines["main.9"][2:4]
+    assert opscope.load(tmp_path / "step.hlo") == program, "equal programs are equal wherever their text is"
+
+
+def test_of_several_modules_each_has_its_own_text(tmp_path: Path) -> None:
+    (tmp_path / "two.hlo").write_text(f"{BEFORE}\n{AFTER.replace('jit_step', 'jit_other')}")
+    first, second = opscope.load_all(tmp_path / "two.hlo")
+    assert [*chain(*lines_of(first).values())] == instructions(BEFORE)
+    assert [*chain(*lines_of(second).values())] == instructions(AFTER)
+
+
+def test_a_text_that_has_changed_or_gone_has_no_lines_for_what_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "step.hlo"
+    path.write_text(BEFORE)
+    changed, gone = opscope.load(path), opscope.load(path)
+    path.write_text(BEFORE.replace("tanh.4", "tanh.5"))
+    assert [line for line in lines_of(changed)["main.9"] if not line] == [""]
+    path.unlink()
+    assert not any(chain(*lines_of(gone).values()))
+
+
+def test_a_recording_has_the_texts_of_its_dump(tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump")
+    recording = opscope.open_recording(dump)
+    save_recording(recording, tmp_path / "run.opscope")
+    for passes in (recording, open_passes(dump), opscope.open_recording(tmp_path / "run.opscope")):
+        for snapshot in passes:
+            text = (dump / snapshot.attrs["file"]).read_text()
+            assert [*chain(*lines_of(snapshot.program).values())] == instructions(text), snapshot.title
+    program = opscope.open_recording(tmp_path / "run.opscope").snapshot(-1).program
+    whole = lines_of(program)[program.entry]
+    assert program.own_text is not None
+    for start in range(len(whole)):
+        for stop in range(start, len(whole) + 1):
+            assert program.own_text.lines(program.entry, start, stop) == whole[start:stop]
+
+
+def test_pages_have_each_line_once_and_servers_send_them_with_the_details(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = opscope.open_recording(write_dump(tmp_path / "dump"))
+    program = recording.snapshot(-1).program
+    expected = [*chain(*lines_of(program).values())]
+    wire = WireReader(encode_recording(recording, to_read=True))
+    lines = wire.strings("lines")
+    assert len(set(lines)) == len(lines)
+    assert [lines[number] for number in wire.column(f"lines{recording[-1].content}")] == expected
+    assert WireReader(encode_details(program, 2, 5)).strings("lines") == expected[2:5]
+    assert "lines" not in WireReader(encode_wire(program)), "pictures need no text"
+    assert "lines" in WireReader(encode_wire(program, own_text=True))
+    monkeypatch.setattr(own_text, "_MOST_TEXT", 100)
+    assert "lines" not in WireReader(encode_wire(program, own_text=True)), "a page stays small"
