@@ -197,11 +197,17 @@ def test_a_script_without_a_source_gets_an_error_and_no_server(run: Run, tmp_pat
         (["--module", "m"], "--module needs a SOURCE"),
         (["--browse", "nowhere"], "Directory 'nowhere' does not exist"),
     ):
-        done = run("view", "--no-browser", *options)
-        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1) and sentence in done.stderr
+        for command in ([], ["view"]):
+            done = run(*command, "--no-browser", *options)
+            assert (
+                (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+                and done.stderr.startswith("opscope view: ")
+                and sentence in done.stderr
+            )
+    assert run("--nonsense").stderr.startswith("opscope: No such option")
 
 
-@pytest.mark.parametrize("arguments", [[], ["view"]])
+@pytest.mark.parametrize("arguments", [[], ["view"], ["--port=0"]])
 def test_at_a_terminal_the_home_page_opens(tmp_path: Path, arguments: list[str]) -> None:
     """The browser is a script that writes down the address that it was given."""
     browser = tmp_path / "browser"

@@ -50,11 +50,18 @@ class LazyGroup(click.Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Without arguments, somebody at a terminal gets the viewer's home page, and a script the help as an error."""
+        """`opscope` and `opscope --no-browser` mean `opscope view …`. Without any argument, only at a terminal: a script gets the help."""
         from opscope.cli.source import at_terminal
 
-        at_home = not args and not ctx.resilient_parsing and at_terminal()
-        return super().parse_args(ctx, ["view"] if at_home else args)
+        is_view = not ctx.resilient_parsing and (self._is_view_option(args[0]) if args else at_terminal())
+        return super().parse_args(ctx, ["view", *args] if is_view else args)
+
+    def _is_view_option(self, word: str) -> bool:
+        """Whether a word is an option of `view`, and not one of `opscope` itself."""
+        name = word.partition("=")[0]
+        if not name.startswith("--") or name in ("--help", "--version"):
+            return False
+        return any(name in (*option.opts, *option.secondary_opts) for option in import_module(COMMANDS["view"][0]).command.params)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """`opscope step.hlo` means `opscope view step.hlo`: a first word that is not a command but can be a source is one."""
@@ -99,7 +106,7 @@ def opscope() -> None:
     for an example that comes with opscope.
 
     \b
-    opscope                                         choose a file in the browser
+    opscope                                         choose a file in the browser; options of `view` may follow
     opscope demo                                    open an example in the browser
     opscope step.hlo                                explore in the browser (short for opscope view)
     opscope export step.hlo -o step.svg --depth 3   draw a picture
