@@ -9,6 +9,7 @@ import pytest
 import opscope
 from browser.harness import Open, Viewer, until
 from opscope.program import Program
+from opscope.readers.hlo.module import parse_hlo
 
 jax = pytest.importorskip("jax")
 
@@ -53,6 +54,18 @@ def test_a_backward_node_leads_to_its_forward_nodes(viewer: Viewer) -> None:
     panel.get_by_role("button").first.click()
     viewer.idle()
     assert "dy · bT" in viewer.page.get_by_label("Gradient", exact=True).inner_text(), "the forward dot shows its own rule"
+
+
+def test_a_node_whose_half_is_inferred_says_what_would_name_the_other(open_file: Open) -> None:
+    """HLO from `as_hlo_text()` has halves, but which gradient belongs to which operation is rarely certain."""
+    import jax.numpy as jnp
+
+    lowered = jax.jit(jax.value_and_grad(lambda x: jnp.mean(jax.nn.softmax(x)))).lower(jnp.ones((4, 8)))
+    viewer = open_file(*parse_hlo(lowered.compiler_ir("hlo").as_hlo_text()))
+    viewer.search("op:exponential")
+    viewer.key("Enter")
+    text = viewer.page.get_by_label("Gradient", exact=True).inner_text()
+    assert "y = exp(x)" in text and "not known without names; keep them with lowered.as_text" in text
 
 
 def test_snapshots_of_a_recording_know_the_other_half_too(open_file: Open, train_step: Program) -> None:

@@ -10,6 +10,8 @@ export const SOURCE_LINE = "source line";
 export const FORWARD = "forward";
 export const BACKWARD = "backward";
 export const UPDATE = "update";
+/** The attribute of a node whose half is inferred, because the program does not say it. */
+export const INFERRED_ATTR = "opscope.direction_inferred";
 /** The kind of a link from a backward node to the forward node that it differentiates. */
 export const BACKWARD_OF = "backward_of";
 

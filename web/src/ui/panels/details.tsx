@@ -81,7 +81,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <NodeList session={session} title="Inputs" nodes={facts.inputs} total={facts.inputCount} types />
       <FoldedIn session={session} facts={facts} />
       <NodeList session={session} title="Used by" nodes={facts.users} total={facts.userCount} />
-      {session.about.gradient && <Gradient session={session} facts={session.about.gradient} />}
+      {session.about.gradient && <Gradient session={session} facts={session.about.gradient} of={facts} />}
       <NodeList session={session} title="Runs after" nodes={facts.control} total={facts.control.length} />
       {facts.links.some((link) => link.kind !== BACKWARD_OF) && (
         <Section title="Related">

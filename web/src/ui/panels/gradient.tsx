@@ -1,15 +1,22 @@
 /** How gradients flow through the selection, in textbook notation. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { DIRECTION } from "../../core/program/names";
+import { DIRECTION, INFERRED_ATTR } from "../../core/program/names";
 import { bytesText } from "../../core/text/quantities";
-import type { ChainStep, GradientFacts, NodeName, SavedLayer, SavedTensors } from "../engine/protocol";
+import { WITH_NAMES } from "../../core/view/twoHalves/halves";
+import type { ChainStep, GradientFacts, NodeFacts, NodeName, SavedLayer, SavedTensors } from "../engine/protocol";
 import type { Session } from "../session";
 import { Derivative, Formula } from "./formula";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 
-export function Gradient({ session, facts }: { readonly session: Session; readonly facts: GradientFacts }): JSX.Element {
+interface GradientProps {
+  readonly session: Session;
+  readonly facts: GradientFacts;
+  readonly of: NodeFacts;
+}
+
+export function Gradient({ session, facts, of }: GradientProps): JSX.Element {
   const { view } = session;
   const hasOther = facts.backwardCount + facts.forwardCount > 0;
   return (
@@ -35,6 +42,9 @@ export function Gradient({ session, facts }: { readonly session: Session; readon
       <List session={session} nodes={facts.forward} total={facts.forwardCount} />
       {facts.backwardCount > 0 && <p class="law-note">computed by</p>}
       <List session={session} nodes={facts.backward} total={facts.backwardCount} />
+      {!hasOther && of.attrs.some(([name]) => name === INFERRED_ATTR) && (
+        <p class="law-note">The operations of the other half are not known without names; keep them with {WITH_NAMES}.</p>
+      )}
       {hasOther && (
         <div class="actions">
           <button

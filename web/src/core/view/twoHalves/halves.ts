@@ -3,9 +3,10 @@ import type { Halves } from "../../base/halves";
 import { BACKWARD, BACKWARD_OF, FORWARD } from "../../program/names";
 import { BoxKind, type ProgramData, type Visible } from "../../program/types";
 
+/** What has the names that HLO from `as_hlo_text()` does not have. */
+export const WITH_NAMES = 'lowered.as_text("hlo", debug_info=True), or opscope.capture';
 /** What to say where there are no halves, with how to get them. */
-export const NO_HALVES =
-  'This graph has no forward and backward halves. If it is a training step, keep its names: lowered.as_text("hlo", debug_info=True), or opscope.capture.';
+export const NO_HALVES = `This graph has no forward and backward halves. If it is a training step, keep its names: ${WITH_NAMES}.`;
 
 /** A module that is only a number is shown with the name of the module around it. */
 const HALF_PREFIX = new RegExp(`^(?:${FORWARD}|${BACKWARD})\\.`);
