@@ -70,7 +70,7 @@ for (const theme of Object.values(THEMES)) {
     ];
 
     it("has a row for every category and every special paint", () => {
-      expect(theme.paints.length).toBe(CATEGORIES.length + 6);
+      expect(theme.paints.length).toBe(CATEGORIES.length + 7);
       for (const { fill, stroke } of theme.paints) for (const colour of [fill, stroke]) expect(colour).toMatch(/^#[0-9A-F]{6}$/);
     });
 

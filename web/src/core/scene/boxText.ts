@@ -107,12 +107,13 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
   return placed;
 }
 
-/** A pill over the upper right corner of a box, beside the arrows that enter in the middle. */
+/** A pill on the lower right corner of a box, below its text: no arrow ends there, in either direction. */
 function cornerText(scene: Scene, item: number, text: string): TextRun {
   const size = TINY * (scene.growth?.[scene.box[item]] ?? 1);
   const width = textWidth(text, size);
   const x = scene.x[item] + scene.w[item] - width - PILL_PAD / 2;
-  return { x, y: scene.y[item] + size / 4, text, size, bold: false, colour: "text", anchor: "start", width, pill: true };
+  const y = scene.y[item] + scene.h[item] + 0.75 * size;
+  return { x, y, text, size, bold: false, colour: "text", anchor: "start", width, pill: true };
 }
 
 /** The background of a frame's title, which hides passing edges; undefined without a title. */

@@ -1,8 +1,8 @@
-/** The default colour of a box: that of its category, with three refinements. */
+/** The default colour of a box: that of its category, with four refinements. */
 import { Control } from "../program/ops";
 import { BoxKind, CATEGORIES, type Category, type ProgramData, type Visible } from "../program/types";
 import { isGroup } from "./boxText";
-import { PAINT_GROUP, PAINT_STUB } from "./types";
+import { PAINT_GROUP, PAINT_STUB, PAINT_VALUE } from "./types";
 
 /** A fusion has the colour of its most significant operation. */
 const SIGNIFICANT: readonly Category[] = ["communication", "matmul", "reduce", "custom", "random", "data", "elementwise", "shape"];
@@ -17,8 +17,8 @@ export function categoryPaints(program: ProgramData, visible: Visible): Uint8Arr
     const kind = visible.kind[box];
     const node = visible.node[box];
     paints[box] = visible.category[box];
-    const isResult = kind === BoxKind.Value && visible.category[box] === OUTPUT;
-    if (kind === BoxKind.Stub || kind === BoxKind.Omitted || (kind === BoxKind.Value && !isResult)) paints[box] = PAINT_STUB;
+    if (kind === BoxKind.Stub || kind === BoxKind.Omitted) paints[box] = PAINT_STUB;
+    else if (kind === BoxKind.Value) paints[box] = visible.category[box] === OUTPUT ? OUTPUT : PAINT_VALUE;
     else if (isGroup(visible, box)) paints[box] = PAINT_GROUP;
     else if (kind === BoxKind.Call && node >= 0) {
       // A call of a plain function is a group with another name, not control flow.

@@ -12,7 +12,7 @@ const PLACES = [0.5, 0.66, 0.36, 0.8];
 const HEIGHT = 13;
 /** After a bend a label is as near to it as possible, away from the boxes. */
 const BEND = 8;
-/** The space around the digits of a number in a wrapped picture; a count has its own margin. */
+/** The space around the digits of a number; a count has its own margin. */
 const AROUND = 2;
 
 interface LabelOptions {
@@ -113,35 +113,45 @@ function occupyBoxes(scene: Scene, occupied: Occupied): void {
   }
 }
 
-/** The place next to the arrow head. */
-const AWAY = 6.5;
-const BACK = 5;
 const DIGITS = 8;
+/** Places next to an arrow head, best first: how far beside its line, and how far back. A straight line has room further back too. */
+const SPOTS = [
+  [6, 5],
+  [-6, 5],
+  [6, 6 + DIGITS],
+  [-6, 6 + DIGITS],
+] as const;
 /** More numbers than this are clutter, unless they are asked for. */
 const MOST_OPERANDS = 120;
 
-/** The operand number of an edge, next to its head: on the side that its line does not come from or, if that is taken, on the other. */
+/**
+ * The operand number of an edge, next to its head: on the side that its line does not come from or, if that is taken, on the other. Straight
+ * lines have no better side, so they come last.
+ */
 function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefined, occupied: Occupied): SceneLabel[] {
   if (show === false) return [];
   const { curve, curveStart, tip, edge } = scene;
   const numbered: number[] = [];
   for (let e = 0; e < scene.edgeCount; e++) if (operand[edge[e]] >= 0 && !Number.isNaN(tip[2 * e])) numbered.push(e);
   if (show === undefined && numbered.length > MOST_OPERANDS) return [];
-  const labels: SceneLabel[] = [];
-  for (const e of numbered) {
+  const heads = numbered.map((e) => {
     const base = 2 * (curveStart[e + 1] - 1);
-    const alongX = tip[2 * e] - curve[base];
-    const alongY = tip[2 * e + 1] - curve[base + 1];
-    const length = Math.hypot(alongX, alongY) || 1;
+    const [x, y] = [curve[base], curve[base + 1]];
+    const length = Math.hypot(tip[2 * e] - x, tip[2 * e + 1] - y) || 1;
+    const [alongX, alongY] = [(tip[2 * e] - x) / length, (tip[2 * e + 1] - y) / length];
+    const bend = Math.abs(alongY) * (curve[base - 6] - x) - Math.abs(alongX) * (curve[base - 5] - y);
+    return { e, x, y, alongX, alongY, side: bend > BEND ? -1 : 1, isStraight: Math.abs(bend) <= BEND };
+  });
+  const labels: SceneLabel[] = [];
+  for (const { e, x, y, alongX, alongY, side, isStraight } of [
+    ...heads.filter((head) => !head.isStraight),
+    ...heads.filter((head) => head.isStraight),
+  ]) {
     const text = `${operand[edge[e]]}`;
-    const fromX = curve[base - 6] - curve[base];
-    const fromY = curve[base - 5] - curve[base + 1];
-    const side = Math.abs(alongY) * fromX > Math.abs(alongX) * fromY + BEND * length ? -1 : 1;
-    for (const away of [side * AWAY, -side * AWAY]) {
-      const x = curve[base] - (alongX * BACK - Math.abs(alongY) * away) / length;
-      const y = curve[base + 1] - (alongY * BACK + Math.abs(alongX) * away) / length;
-      if (!takeAround(occupied, x, y, textWidth(text, TINY), DIGITS)) continue;
-      labels.push({ edge: e, x, y, text, kind: "operand" });
+    for (const [away, back] of SPOTS.slice(0, isStraight ? undefined : 2)) {
+      const at = { x: x - alongX * back + Math.abs(alongY) * away * side, y: y - alongY * back - Math.abs(alongX) * away * side };
+      if (!takeAround(occupied, at.x, at.y, textWidth(text, TINY) + AROUND, DIGITS)) continue;
+      labels.push({ edge: e, ...at, text, kind: "operand" });
       break;
     }
   }

@@ -2,7 +2,7 @@
 import { textWidth } from "../text/measure";
 import { CATEGORIES } from "../program/types";
 import { SMALL } from "./boxText";
-import { type CustomPaint, type LegendEntry, type LegendRow, PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, Shape } from "./types";
+import { type CustomPaint, type LegendEntry, type LegendRow, PAINT_ADDED, PAINT_CHANGED, PAINT_REMOVED, PAINT_VALUE, Shape } from "./types";
 
 /** The minimum width of a line of text, however small the picture. */
 const NARROWEST = 420;
@@ -50,7 +50,7 @@ export function categoryRows(
     if (shape[item] !== Shape.Frame && !covered) used.add(paint[item]);
   }
   const texts = new Map<number, string>(CATEGORIES.map((category, row) => [row, NAMES[category]]));
-  texts.set(PAINT_ADDED, "added").set(PAINT_REMOVED, "removed").set(PAINT_CHANGED, "changed");
+  texts.set(PAINT_VALUE, "tensor").set(PAINT_ADDED, "added").set(PAINT_REMOVED, "removed").set(PAINT_CHANGED, "changed");
   return [...texts].filter(([row]) => used.has(row)).map(([row, text]) => ({ paint: row, text }));
 }
 

@@ -19,10 +19,11 @@ export const enum Shape {
 /** Rows of `Theme.paints` after the categories of types.ts (which are rows 0 … CATEGORIES.length-1). */
 export const PAINT_GROUP = CATEGORIES.length;
 export const PAINT_STUB = PAINT_GROUP + 1;
-export const PAINT_ADDED = PAINT_GROUP + 2;
-export const PAINT_REMOVED = PAINT_GROUP + 3;
-export const PAINT_CHANGED = PAINT_GROUP + 4;
-export const PAINT_SAME = PAINT_GROUP + 5;
+export const PAINT_VALUE = PAINT_GROUP + 2;
+export const PAINT_ADDED = PAINT_GROUP + 3;
+export const PAINT_REMOVED = PAINT_GROUP + 4;
+export const PAINT_CHANGED = PAINT_GROUP + 5;
+export const PAINT_SAME = PAINT_GROUP + 6;
 
 export interface Scene {
   readonly width: number;
