@@ -101,6 +101,8 @@ plot_graph(graph, "ait_model.jpg")
 plot_graph(graph, "timed.svg", file_with_time_profiles="times.json")
 plot_graph(graph, "timed.html", file_with_time_profiles="times.json")
 plot_graph(graph, "timed.json", file_with_time_profiles="times.json")
+output_tensor._attrs["is_view_of"] = next(tensor for tensor in graph if tensor._attrs["name"] == "X")
+plot_graph(graph, "view.svg")
 """
 
 
@@ -214,7 +216,7 @@ def test_a_single_pass(tmp_path: Path) -> None:
 
 @pytest.mark.step("1.5", "1.6")
 def test_the_page_opens_without_a_server_and_without_a_network(tutorial: Path, open_address: Open) -> None:
-    """AITemplate's page loads five libraries from the network; `open_address` fails on any request."""
+    """AITemplate's page loads six libraries from the network; `open_address` fails on any request."""
     viewer = open_address((tutorial / "ait_model.html").as_uri())
     assert viewer.idle()["boxes"] == sum(map(len, original()["labels"].values()))
     assert [url for url in viewer.requests if not url.startswith("blob:")] == [viewer.address]
@@ -248,6 +250,8 @@ def test_operators_and_tensors_by_name(tutorial: Path, open_address: Open) -> No
     for name in ("Y", "gemm_rcr_bias_fast_gelu_0_0", "elementwise_2_0", "dense1_bias"):
         assert viewer.search(f"id:={name}")["matches"] == 1, name
     assert drawn.fills["Y"] != drawn.fills["elementwise_2_0"], "an output has its own colour, as in AITemplate's picture"
+    view = in_svg((tutorial / "view.svg").read_text()).texts["layernorm_3"]
+    assert view[view.index("view_of") + 1] == "X", "a view, which has a colour there, is named"
 
 
 @pytest.mark.step("1.9")

@@ -24,6 +24,8 @@ _CODE = re.compile(r"<(function|bound method|built-in function|built-in method|f
 _OPERATOR_FACTS = ("depth", "nop", "has_profiler", "epilogue", "epilogue_alignment", "split_k", "permute_shape", "func")
 _TENSOR_FACTS = ("is_view_of", "is_input", "is_output", "is_param")
 """What AITemplate's own plot_graph shows of an operator and of a tensor, besides names, types and wiring."""
+VIEW_OF = "view_of"
+"""The attribute of an operator whose outputs are views: of which tensors."""
 _WIRING = frozenset({"name", "inputs", "outputs", "src_ops", "dst_ops", "shape", "dtype", "op"})
 _STRUCTURE = ('"Tensors"', '"Operators"')
 
@@ -179,6 +181,9 @@ def _operator(graph: GraphBuilder, op: Mapping[str, Any], tensors: Mapping[str, 
         attrs["name"] = op["name"]
     for i, out in enumerate(outputs):
         attrs.update((f"outputs.{i}.{key}", item) for key, item in _attrs(tensors.get(out, {}), _TENSOR_FACTS).items())
+    views = [str(tensors[out]["is_view_of"]) for out in outputs if tensors.get(out, {}).get("is_view_of")]
+    if views:
+        attrs[VIEW_OF] = ", ".join(views)
     inputs = [value[str(name)] for name in op["inputs"] if str(name) in value]
     graph.node(id_, str(op["op"]), inputs, [_type(tensors[out]) for out in outputs], attrs=attrs)
     value.update((out, (id_, i)) for i, out in enumerate(outputs))
