@@ -61,6 +61,8 @@ class Both(NamedTuple):
     """For each operation, Model Explorer's namespace below the root, in opscope's spelling ("conv: Conv2d")."""
     nodes: set[str]
     root: str
+    outermost: set[str]
+    """What Model Explorer draws while everything is collapsed."""
 
 
 @cache
@@ -75,7 +77,8 @@ def both(model: Any = Wrap) -> Both:
         roots.add(root)
         paths[node.id] = tuple("{1}: {0}".format(*part.split("_", 1)) for part in inner)
     (root,) = roots
-    return Both(opscope.capture(exported), paths, {node.id for node in graph.nodes}, root)
+    outermost = {node.namespace.partition("/")[0] or node.id for node in graph.nodes}
+    return Both(opscope.capture(exported), paths, {node.id for node in graph.nodes}, root, outermost)
 
 
 def groups(paths: dict[str, tuple[str, ...]]) -> set[str]:
@@ -102,8 +105,9 @@ def test_each_module_is_a_node_that_can_be_expanded_and_collapsed(viewer: Viewer
 def test_the_model_can_be_one_node(viewer: Viewer) -> None:
     collapsed = viewer.press("Collapse all")
     assert collapsed["expanded"] == [] and viewer.row("model").count() == 1, "the only child of the root is a node"
-    assert viewer.press("Collapse all")["boxes"] == 1
-    assert viewer.row(both().root).count() == 1, "the node has the name of the root module"
+    assert viewer.press("Collapse all")["boxes"] == len(both().outermost), "as many as Model Explorer: inputs, the model and the output"
+    for title in (both().root, "x", "output"):
+        assert viewer.row(title).count() == 1, "the node of the model has the name of the root module"
 
 
 @pytest.mark.step("4.5")
@@ -113,7 +117,7 @@ def test_the_triangle_at_the_top_left_expands_the_node_of_the_model(viewer: View
     with viewer.page.expect_download() as download:
         viewer.press("Save SVG")
     svg = download.value.path().read_text("utf-8")
-    (box,) = rectangles(svg, "box").values()
+    box = rectangles(svg, "box")["r:graph"]
     triangle = re.search(r'<text x="([^"]*)" y="([^"]*)"[^>]*>▸', svg)
     assert triangle
     x, y = float(triangle[1]), float(triangle[2])
@@ -149,7 +153,7 @@ def rectangles(svg: str, part: str) -> dict[str, tuple[float, float, float, floa
 @pytest.mark.step("4.7")
 @pytest.mark.parametrize("model", [Wrap, Net])
 def test_expanded_every_operation_is_in_the_rectangles_of_its_modules(model: Any) -> None:
-    program, paths, nodes, _ = both(model)
+    program, paths, nodes, *_ = both(model)
     options = ViewOptions(depth=9, fold=False, frames=True, all_nodes=True, wrap=False)
     svg = draw(program, options, "svg", as_="seen").text
     boxes, frames = rectangles(svg, "box"), rectangles(svg, "frame")
@@ -178,3 +182,6 @@ def test_flat_every_node_of_the_graph_is_a_box_and_no_module_is_drawn(viewer: Vi
     svg = draw(both().program, ViewOptions(flatten=True, all_nodes=True, wrap=False), "svg").text
     assert {*rectangles(svg, "box")} == {f"n:{name}" for name in both().nodes}
     assert rectangles(svg, "frame") == {}
+    weights = {name.removeprefix("model.") for name, _ in Wrap().named_parameters()}
+    titles = re.findall(r">([^<]*\.(?:weight|bias))<", svg)
+    assert {*titles} == weights and len(titles) == len(weights), "no two have one name"

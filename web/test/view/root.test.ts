@@ -22,16 +22,36 @@ const wrapped = makeProgram([{ name: "main", nodes: nodes("model: Net/") }]);
 describe("the graph as one box", () => {
   const closed: ViewSpec = { depth: 0, closed: [ROOT_KEY] };
 
-  it("contains everything, and is named like the program", () => {
+  it("contains all operations, and is named like the program", () => {
     const view = buildView(net, closed);
-    expect(boxLines(view)).toEqual(["group r:graph"]);
+    expect(boxLines(view)).toEqual(["group r:graph", "node n:x", "node n:out"]);
     expect([view.title[0], view.subtitle[0], view.nodesInside[0], view.expandable[0]]).toEqual([
       "test",
       "3 ops · 262 k parameters",
-      net.nodeCount,
+      net.nodeCount - 2,
       1,
     ]);
-    expect(view.edgeCount).toBe(0);
+    expect(edgeLines(view)).toEqual(["n:x -> r:graph", "r:graph -> n:out"]);
+  });
+
+  it("is between every parameter and the result where the program does not tell inputs from weights", () => {
+    const one = (count: number) =>
+      makeProgram([
+        {
+          name: "main",
+          nodes: [
+            ...Array.from(
+              { length: count },
+              (_, i): NodeSketch => ({ id: `p${i}`, role: "parameter", op: "parameter", types: ["f32[8]"] }),
+            ),
+            { id: "sum", op: "add", inputs: Array.from({ length: count }, (_, i) => `p${i}`), types: ["f32[8]"] },
+          ],
+          outputs: ["sum"],
+        },
+      ]);
+    expect(edgeLines(buildView(one(2), closed))).toEqual(["n:p0 -> r:graph", "n:p1 -> r:graph", "r:graph -> r:output"]);
+    expect(edgeLines(buildView(one(2), { ...closed, allNodes: true }))).toContain("r:graph -> r:output");
+    expect(boxLines(buildView(one(9), closed))).toEqual(["group r:graph", "node r:output"]);
   });
 
   it("opens to show a node in it", () => {
@@ -44,7 +64,7 @@ describe("the graph as one box", () => {
     const once = collapseAll(START);
     expect(boxLines(buildView(net, specOf(once)))).toEqual(["group g:stem: Linear", "group g:head: Head", "node n:x", "node n:out"]);
     const twice = collapseAll(once);
-    expect(boxLines(buildView(net, specOf(twice)))).toEqual(["group r:graph"]);
+    expect(boxLines(buildView(net, specOf(twice)))).toEqual(["group r:graph", "node n:x", "node n:out"]);
     expect(specOf(toggle(twice, ROOT_KEY, false))).toMatchObject({ depth: 0, closed: [] });
     expect(buildView(net, specOf(expandAll(twice))).boxCount).toBe(buildView(net, specOf(expandAll(START))).boxCount);
   });
@@ -85,7 +105,7 @@ describe("frames", () => {
     expect(boxLines(buildView(net, { depth: 9 }))).not.toContain("group g:stem: Linear open");
     const lines = boxLines(buildView(net, { depth: 9, frames: true }));
     expect(lines).toEqual(
-      expect.arrayContaining(["group r:graph open", "  group g:stem: Linear open", "    node n:a", "  node n:x", "  node n:out"]),
+      expect.arrayContaining(["group r:graph open", "  group g:stem: Linear open", "    node n:a", "node n:x", "node n:out"]),
     );
   });
 });

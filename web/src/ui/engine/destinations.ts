@@ -70,7 +70,7 @@ export class Destinations {
 
   private node(node: number): Destination {
     const { index, grouping } = this;
-    const detail = [nodeTitle(index.program, node), index.typeText(node), scopeOf(index, node, grouping.name).join("/")];
+    const detail = [nodeTitle(index.program, node, false), index.typeText(node), scopeOf(index, node, grouping.name).join("/")];
     return {
       name: index.id(node),
       detail: detail.filter(Boolean).join(" · "),

@@ -6,7 +6,7 @@ import { findTied } from "../groups/tiedWeights";
 import { decideFates, Fate } from "./fates";
 import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsForCaller } from "./instance";
 import { escapeName } from "../choose/keys";
-import { placeRoot } from "./root";
+import { isClosedRoot, outsideRoot, placeRoot } from "./root";
 import { isOpenCall } from "./sinkParameters";
 import { placeUnconnected } from "./unconnected";
 import { isOpen } from "../choose/options";
@@ -27,15 +27,14 @@ export function placeAll(placement: Placement, graph: number): void {
   const root = new Instance(placement.traits, graph, frame, 0, "", undefined, -1, placement.options.flatten);
   placement.promised = root.count;
   placement.instances.push(root);
-  if (frame >= 0 && !placement.boxes.open[frame]) {
-    root.boxOf.fill(frame);
-    placement.boxes.nodesInside[frame] = root.count;
-    return;
-  }
   for (let i = 0; i < placement.instances.length; i++) placeInstance(placement, placement.instances[i]);
 }
 
 function placeInstance(placement: Placement, instance: Instance): void {
+  if (isClosedRoot(placement, instance)) {
+    placeNodes(placement, instance, new Uint8Array(instance.count).fill(Fate.Shown), undefined);
+    return;
+  }
   const fates = decideFates(placement, instance);
   const groups = instance.flat ? undefined : placeGroups(placement, instance, fates);
   placeNodes(placement, instance, fates, groups);
@@ -163,7 +162,9 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
   const { strings, nodeId, nodeCategory } = program;
   const firstGroup = tree.firstGroup[instance.graph];
   const tied = findTied(traits);
-  const aside = placeUnconnected(placement, instance, fates);
+  const isClosed = isClosedRoot(placement, instance);
+  const isOutside = !instance.outer && instance.frame >= 0 ? outsideRoot(placement, instance.graph) : undefined;
+  const aside = isClosed ? undefined : placeUnconnected(placement, instance, fates);
   for (let i = 0; i < instance.count; i++) {
     const n = instance.first + i;
     const fate = fates[i];
@@ -174,7 +175,13 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     if (fate === Fate.Gone) continue;
     let parent = instance.frame;
     let level = instance.level;
-    if (aside?.isMember(n)) {
+    if (isOutside?.(n)) {
+      parent = -1;
+    } else if (isClosed) {
+      instance.boxOf[i] = parent;
+      boxes.nodesInside[parent]++;
+      continue;
+    } else if (aside?.isMember(n)) {
       if (!boxes.open[aside.box]) {
         instance.boxOf[i] = aside.box;
         boxes.nodesInside[aside.box]++;
@@ -210,7 +217,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     boxes.category[box] = nodeCategory[n];
     const isResult = traits.index.isOutput[n] === 1 && traits.plumbing.kind[n] === Forwards.Tuple;
     if (isResult) boxes.category[box] = OUTPUT;
-    const name = nodeTitle(program, instance.received.get(n) ?? n);
+    const name = nodeTitle(program, instance.received.get(n) ?? n, instance.flat);
     boxes.subtitle[box] = typeText(program, n, options.layouts) + (tied[n] ? " · tied" : "");
     if (calls) placeCalls(placement, instance, n, box, key, level);
     boxes.title[box] = isResult ? "output" : reducer && !boxes.open[box] ? `${name}: ${reducer}` : name;

@@ -9,6 +9,7 @@ import { RESULT } from "../choose/keys";
 import { Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import { placeOperands } from "../edges/ports";
+import { isClosedRoot } from "./root";
 import { plural, tensorName, typeText, valueType } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
@@ -29,8 +30,8 @@ export function showResult(placement: Placement, edges: Edges): void {
   const root = instances[0];
   const from = graphOutputs.start[root.graph];
   const count = graphOutputs.start[root.graph + 1] - from;
-  const isClosed = root.frame >= 0 && !boxes.open[root.frame];
-  if (count === 0 || isClosed || options.hiddenRole[Role.Output] || endsInNode(placement)) return;
+  const isClosed = isClosedRoot(placement, root);
+  if (count === 0 || options.hiddenRole[Role.Output] || endsInNode(placement)) return;
   const ends = noEnds();
   const results: { source: number; node: number; output: number; operand: number }[] = [];
   let unchanged = 0;
@@ -45,12 +46,12 @@ export function showResult(placement: Placement, edges: Edges): void {
   }
   if (results.length === 0 && unchanged === 0) return;
   const names = results.map(({ node, output }) => tensorName(traits.program, node, output));
-  if (options.values === "boxes" && unchanged === 0 && names.every((name) => name !== undefined)) return; // each is a box already
-  if (options.allNodes) {
+  if (options.values === "boxes" && !isClosed && unchanged === 0 && names.every((name) => name !== undefined)) return; // each is a box already
+  if (options.allNodes && !isClosed) {
     for (const { source } of results) boxes.note(source, "output");
     return;
   }
-  const box = boxes.add(BoxKind.Node, root.frame, RESULT, -1, -1);
+  const box = boxes.add(BoxKind.Node, -1, RESULT, -1, -1);
   boxes.category[box] = OUTPUT;
   boxes.title[box] = (names.length === 1 && names[0]) || "output";
   const result = graphOutputs.value[from];

@@ -1,10 +1,11 @@
-/** The shown graph as one box: closed, it is all there is; open, it is a frame around everything. */
+/** The shown graph as one box, with what it takes and returns around it: closed, it is one node; open, a frame around the operations. */
 
 import { BoxKind } from "../../program/types";
 import { Forwards } from "../../program/ops";
-import { Role } from "../../program/roles";
+import { isArgument, Role } from "../../program/roles";
 import { ROOT_KEY } from "../choose/keys";
 import type { Traits } from "../traits";
+import type { Instance } from "./instance";
 import type { Placement } from "./placement";
 import { groupSubtitle } from "./texts";
 
@@ -22,6 +23,33 @@ export function placeRoot({ options, included, boxes, traits }: Placement, graph
   const { operations, parameters } = contentsOf(traits, graph);
   boxes.subtitle[box] = groupSubtitle("", operations, parameters);
   return box;
+}
+
+/** Is an instance the shown graph, closed to one node? */
+export function isClosedRoot({ boxes }: Placement, instance: Instance): boolean {
+  return !instance.outer && instance.frame >= 0 && boxes.open[instance.frame] === 0;
+}
+
+/** More inputs than this are inside the box: its lines would say less than their number. */
+const MOST_INPUTS = 8;
+
+/**
+ * Which nodes of the shown graph are outside its box: its output, and its inputs. Where the program does not tell inputs from weights, as HLO,
+ * every parameter is an input that no group contains.
+ */
+export function outsideRoot({ options, traits, tree }: Placement, graph: number): (node: number) => boolean {
+  const { program, plumbing, index } = traits;
+  const { nodeRole } = program;
+  const first = program.graphStart[graph];
+  const roles = nodeRole.subarray(first, program.graphStart[graph + 1]);
+  const isInput = roles.includes(Role.Input) ? (role: number) => role === Role.Input : isArgument;
+  const isFree = (node: number) => tree.nodeGroup[node] < 0 && !options.hiddenRole[nodeRole[node]];
+  const inputs = roles.reduce((count, role, i) => (isInput(role) && isFree(first + i) ? count + 1 : count), 0);
+  return (node) => {
+    if (!isFree(node)) return false;
+    const isResult = nodeRole[node] === Role.Output || (index.isOutput[node] === 1 && plumbing.kind[node] === Forwards.Tuple);
+    return isResult || (inputs <= MOST_INPUTS && isInput(nodeRole[node]));
+  };
 }
 
 /** The operations of a graph, as the titles of groups count them, and the elements of its parameters. */

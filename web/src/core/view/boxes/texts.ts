@@ -1,11 +1,11 @@
 /** The texts of boxes: titles, types, counts. */
 
-import { groupingNamed, MODULE } from "../../program/names";
 import { shortNumber } from "../../text/quantities";
-import { CATEGORIES, type ProgramData } from "../../program/types";
+import type { ProgramData } from "../../program/types";
 import { TitledBy } from "../../program/ops";
 import type { Traits } from "../traits";
 import { isArgument, Role } from "../../program/roles";
+import { parameterLabel } from "./parameterLabels";
 
 /** "mlp: LlamaMLP" is the group `mlp` of class `LlamaMLP`. */
 export function nameAndClass(name: string): [string, string] {
@@ -17,18 +17,16 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
 }
 
-const LEAF = CATEGORIES.indexOf("leaf");
-
 /** "add_fusion.12" → "add_fusion". */
 function withoutNumber(name: string): string {
   return name.replace(/(\.\d+)+(\.clone)?$/, "");
 }
 
 /** The title of a node: its op, or a better name that it has (a fusion's, a library routine's, a parameter's label). */
-export function nodeTitle(program: ProgramData, node: number): string {
+export function nodeTitle(program: ProgramData, node: number, flat: boolean): string {
   const { strings, nodeOp, nodeId, nodeRole, nodeText } = program;
   const text = nodeText[node];
-  if (isArgument(nodeRole[node])) return parameterLabel(program, node);
+  if (isArgument(nodeRole[node])) return parameterLabel(program, node, flat);
   if (nodeRole[node] !== Role.Op && text >= 0) return strings.at(text);
   const { calls, graphName, ops } = program;
   const title = strings.at(ops.title[nodeOp[node]]);
@@ -42,22 +40,6 @@ export function nodeTitle(program: ProgramData, node: number): string {
     default:
       return text >= 0 ? `${title} ${strings.at(text)}` : title;
   }
-}
-
-/**
- * "params['layers'][0]['attention']['q']" → "attention.q": its surroundings show the rest. "state[2][1]" stays: "2.1" is a number.
- * So does a leaf behind a tensor without a module: nothing else shows whose "weight" it is.
- */
-function parameterLabel(program: ProgramData, node: number): string {
-  const { strings, nodeId, nodeText } = program;
-  const label = strings.at(nodeText[node] >= 0 ? nodeText[node] : nodeId[node]);
-  const modules = groupingNamed(program, MODULE);
-  if (program.nodeCategory[node] === LEAF && (modules?.nodeGroup[node] ?? -1) < 0) return label;
-  const keys = label.match(/\['[^']*'\]|\[\d+\]|\.\w+/g);
-  if (!keys || keys.length < 2 || !label.endsWith(keys[keys.length - 1])) return label;
-  const [before, last] = keys.slice(-2).map((key) => key.replace(/^\.|^\['?|'?\]$/g, ""));
-  if (!/^\d/.test(before)) return `${before}.${last}`;
-  return /^\d/.test(last) ? label : last;
 }
 
 /** A type by its number: "f32[2, 3]", with its layout "f32[2, 3]{1,0}". */
@@ -116,12 +98,12 @@ export function groupSubtitle(kind: string, ops: number, parameters: number): st
 }
 
 /** A small value as text: "0.125", "γ f32[512]". */
-export function operandText(traits: Traits, source: number): string {
+export function operandText(traits: Traits, source: number, flat: boolean): string {
   const { program, small } = traits;
   const { strings, nodeText, nodeId, nodeRole, outputs, types } = program;
   const root = small.root[source];
   const named = isArgument(nodeRole[root]);
-  const text = named ? parameterLabel(program, root) : strings.at(nodeText[root] >= 0 ? nodeText[root] : nodeId[root]);
+  const text = named ? parameterLabel(program, root, flat) : strings.at(nodeText[root] >= 0 ? nodeText[root] : nodeId[root]);
   if (named && outputs.start[root + 1] > outputs.start[root]) {
     const type = outputs.value[outputs.start[root]];
     if (types.elements[type] !== 1) return `${text} ${strings.at(types.text[type])}`;
@@ -133,9 +115,9 @@ export function operandText(traits: Traits, source: number): string {
  * The text of an operand that is inside its user: "× 0.125", "γ f32[512]". Texts without a sign are the last operands, in their order;
  * one that comes before an operand with an edge says its number: "1: 0.125".
  */
-export function operandNote(traits: Traits, user: number, operand: number, source: number): string {
+export function operandNote(traits: Traits, user: number, operand: number, source: number, flat: boolean): string {
   const { inputs, nodeOp, nodeText, ops, strings } = traits.program;
-  const text = operandText(traits, source);
+  const text = operandText(traits, source, flat);
   const end = inputs.start[user + 1];
   const unnumbered = ops.unnumbered[nodeOp[user]] === 1;
   const sign = end - inputs.start[user] === 2 && nodeText[user] < 0 ? strings.at(ops.sign[nodeOp[user]]) : "";

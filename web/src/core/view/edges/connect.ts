@@ -73,7 +73,9 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, omi
           if ((leaf || (place >= 0 && boxes.node[place] === t)) && !repeated)
             boxes.note(
               place,
-              ends.carried[e] === Carried.Start ? `starts at ${operandText(traits, source)}` : operandNote(traits, t, i - from, source),
+              ends.carried[e] === Carried.Start
+                ? `starts at ${operandText(traits, source, home.flat)}`
+                : operandNote(traits, t, i - from, source, home.flat),
             );
           continue;
         }

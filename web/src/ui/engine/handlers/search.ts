@@ -29,7 +29,7 @@ export const search: Handler<"search"> = async (state, { query, limit, first }) 
 export const matchRows: Handler<"matchRows"> = ({ index }, { nodes }) =>
   nodes.map((node) => ({
     ...nodeName(index, node),
-    title: nodeTitle(index.program, node),
+    title: nodeTitle(index.program, node, false),
     scope: scopeOf(index, node, MODULE).join("/"),
   }));
 
