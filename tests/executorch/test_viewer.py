@@ -113,7 +113,11 @@ def test_executorchs_rules_are_imported_and_give_each_partition_its_colour(shown
     with viewer.page.expect_download() as waiting:
         viewer.press("Save SVG")
     picture = Path(waiting.value.path()).read_text("utf-8")
-    assert all(f'fill="{colour}"' in picture for colour in (quantize, aten, cluster, first, second))
+    frames = re.findall(r'<g class="frame"[^>]* data-key="g:([^"]*)">.*?<rect [^>]*fill="([^"]*)"', picture, re.S)
+    partitions = {name.partition(" (")[0]: fill for name, fill in frames if "/" not in name}
+    assert partitions == {"partition 0": first, "partition 1": second}
+    assert {fill for name, fill in frames if "/cluster (" in name} == {cluster}
+    assert all(f'fill="{colour}"' in picture for colour in (quantize, aten))
     assert not any(f'fill="{colour}"' in picture for colour in others), "there are two partitions"
 
 

@@ -82,6 +82,9 @@ def test_the_drawing_of_a_computation_has_each_instruction_and_an_arrow_for_each
     for name, body in instructions(step.read_text()).items():
         boxes, _ = picture(step, name)
         assert boxes == {*body}
+        without = step.parent / "without_prompt.svg"
+        opscope.save(opscope.load(step), without, graph=name, all_nodes=True, names=True, label=["dimensions"], overwrite=True)
+        assert without.read_text() == (step.parent / "drawing.svg").read_text(), "`export` draws the same"
         # A tall drawing is broken into columns, where arrows end at numbers: in one piece, they have both ends.
         whole = step.parent / "whole.svg"
         opscope.save(opscope.load(step), whole, graph=name, flatten=True, all_nodes=True, wrap=False)
