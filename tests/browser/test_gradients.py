@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import opscope
 from browser.harness import Open, Viewer, until
 from opscope.program import Program
-from opscope.readers.hlo.module import parse_hlo
 
 jax = pytest.importorskip("jax")
 
@@ -56,16 +57,24 @@ def test_a_backward_node_leads_to_its_forward_nodes(viewer: Viewer) -> None:
     assert "dy · bT" in viewer.page.get_by_label("Gradient", exact=True).inner_text(), "the forward dot shows its own rule"
 
 
-def test_a_node_whose_half_is_inferred_says_what_would_name_the_other(open_file: Open) -> None:
+def test_a_node_whose_half_is_inferred_says_what_would_name_the_other(
+    server: Callable[..., str], open_address: Open, tmp_path: Path
+) -> None:
     """HLO from `as_hlo_text()` has halves, but which gradient belongs to which operation is rarely certain."""
     import jax.numpy as jnp
 
     lowered = jax.jit(jax.value_and_grad(lambda x: jnp.mean(jax.nn.softmax(x)))).lower(jnp.ones((4, 8)))
-    viewer = open_file(*parse_hlo(lowered.compiler_ir("hlo").as_hlo_text()))
+    (tmp_path / "step.hlo").write_text(lowered.compiler_ir("hlo").as_hlo_text())
+    viewer = open_address(server("step.hlo"))
     viewer.search("op:exponential")
     viewer.key("Enter")
-    text = viewer.page.get_by_label("Gradient", exact=True).inner_text()
+    panel = viewer.page.get_by_label("Gradient", exact=True)
+    text = panel.inner_text()
     assert "y = exp(x)" in text and "not known without names; keep them with lowered.as_text" in text
+    assert "y is used 2 times" in text, "by the sum and the quotient; what the backward half reads is not a use"
+    viewer.search("op:negate")
+    viewer.key("Enter")
+    assert "BACKWARD OF" in panel.inner_text().upper() and "y = " not in panel.inner_text()
 
 
 def test_snapshots_of_a_recording_know_the_other_half_too(open_file: Open, train_step: Program) -> None:

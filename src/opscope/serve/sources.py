@@ -109,4 +109,4 @@ class Served:
         program = self.program()
         if not 0 <= start < stop <= max(program.node_count, start + 1) + 4096:
             raise OpscopeError(f"no nodes {start} to {stop}; the program has {program.node_count}")
-        return encode_details(program, start, min(stop, program.node_count))
+        return encode_details(enrich(program), start, min(stop, program.node_count))

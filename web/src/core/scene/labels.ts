@@ -150,7 +150,7 @@ function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefi
     const text = `${operand[edge[e]]}`;
     for (const [away, back] of SPOTS.slice(0, isStraight ? undefined : 2)) {
       const at = { x: x - alongX * back + Math.abs(alongY) * away * side, y: y - alongY * back - Math.abs(alongX) * away * side };
-      if (!takeAround(occupied, at.x, at.y, textWidth(text, TINY) + AROUND, DIGITS)) continue;
+      if (!takeAround(occupied, at.x, at.y, textWidth(text, TINY) + (isStraight ? AROUND : 0), DIGITS)) continue;
       labels.push({ edge: e, ...at, text, kind: "operand" });
       break;
     }

@@ -7,7 +7,7 @@ import { memoized } from "../../core/base/memoized";
 import { distinctTranspose } from "../../core/base/csr";
 import { BACKWARD_OF } from "../../core/program/names";
 import type { ProgramIndex } from "../../core/program/programIndex";
-import { savedOutputs, storageOf } from "../../core/view/twoHalves/saved";
+import { Half, halfOfNodes, savedOutputs, storageOf } from "../../core/view/twoHalves/saved";
 import type { ChainStep, GradientFacts, SavedValue, NodeName } from "./protocol";
 import { nodeName } from "./names";
 
@@ -32,11 +32,13 @@ export function gradientFacts(index: ProgramIndex, node: number): GradientFacts 
   const { forward, backward } = backwardLinks(index.program);
   const differentiates = row(forward, node);
   const differentiatedBy = row(backward, node);
-  const rule = differentiates.length ? undefined : ruleOf(index, node);
-  const sums = differentiates.length ? [] : sumsOf(index, node);
-  if (!rule && !differentiates.length && !differentiatedBy.length && !sums.length) return undefined;
+  const isBackward = differentiates.length > 0 || halfOfNodes(index.program)[node] === Half.Backward;
+  const rule = isBackward ? undefined : ruleOf(index, node);
+  const sums = isBackward ? [] : sumsOf(index, node);
+  if (!rule && !isBackward && !differentiatedBy.length && !sums.length) return undefined;
   const saved = savedFor(index, node, differentiatedBy);
   return {
+    isBackward,
     ...(rule ? { rule, operands: operandsOf(index, node, rule) } : {}),
     backward: differentiatedBy.slice(0, MOST_LISTED).map((n) => nodeName(index, n)),
     backwardCount: differentiatedBy.length,
@@ -117,10 +119,13 @@ function savedFor(index: ProgramIndex, node: number, backwardNodes: readonly num
   return [...values.values()].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LISTED);
 }
 
-/** One value used several times: the gradient is the sum of what comes back along each use. */
+/** One value used several times: the gradient is the sum of what comes back along each use, but not along those of backward or update. */
 function sumsOf(index: ProgramIndex, node: number): GradientFacts["sums"] {
   const { forward } = backwardLinks(index.program);
-  const users = [...new Set(row(index.users, node))].filter((user) => forward.start[user + 1] === forward.start[user]);
+  const half = halfOfNodes(index.program);
+  const hasHalves = half.includes(Half.Forward);
+  const isForward = (user: number): boolean => (hasHalves ? half[user] === Half.Forward : forward.start[user + 1] === forward.start[user]);
+  const users = [...new Set(row(index.users, node))].filter(isForward);
   const sums = users.slice(0, MOST_LISTED).flatMap((user) => {
     const rule = ruleOf(index, user);
     if (!rule) return [];

@@ -261,6 +261,8 @@ export interface SavedValue extends NodeName {
 }
 
 export interface GradientFacts {
+  /** It is in the backward half. */
+  readonly isBackward: boolean;
   readonly rule?: DerivativeRule;
   /** The rule's letters and their nodes. */
   readonly operands?: readonly { readonly name: string; readonly node: NodeName }[];

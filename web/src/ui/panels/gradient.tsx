@@ -21,7 +21,7 @@ export function Gradient({ session, facts, of }: GradientProps): JSX.Element {
   const hasOther = facts.backwardCount + facts.forwardCount > 0;
   return (
     <section aria-label="Gradient">
-      <h3>{facts.forwardCount > 0 ? "Backward of" : "Backward"}</h3>
+      <h3>{facts.isBackward ? "Backward of" : "Backward"}</h3>
       {facts.rule && <Rule session={session} facts={facts} />}
       <Sum session={session} sums={facts.sums} />
       {facts.saved.length > 0 && (
@@ -42,9 +42,7 @@ export function Gradient({ session, facts, of }: GradientProps): JSX.Element {
       <List session={session} nodes={facts.forward} total={facts.forwardCount} />
       {facts.backwardCount > 0 && <p class="law-note">computed by</p>}
       <List session={session} nodes={facts.backward} total={facts.backwardCount} />
-      {!hasOther && of.attrs.some(([name]) => name === INFERRED_ATTR) && (
-        <p class="law-note">The operations of the other half are not known without names; keep them with {WITH_NAMES}.</p>
-      )}
+      {!hasOther && <Unknown isBackward={facts.isBackward} isInferred={of.attrs.some(([name]) => name === INFERRED_ATTR)} />}
       {hasOther && (
         <div class="actions">
           <button
@@ -53,12 +51,18 @@ export function Gradient({ session, facts, of }: GradientProps): JSX.Element {
             aria-pressed={view.related}
             onClick={() => session.change({ ...view, related: !view.related })}
           >
-            {facts.forwardCount > 0 ? "Highlight forward ops" : "Highlight backward ops"}
+            {facts.isBackward ? "Highlight forward ops" : "Highlight backward ops"}
           </button>
         </div>
       )}
     </section>
   );
+}
+
+/** Why no operation of the other half is listed. */
+function Unknown({ isBackward, isInferred }: { readonly isBackward: boolean; readonly isInferred: boolean }): JSX.Element | null {
+  if (isInferred) return <p class="law-note">The operations of the other half are not known without names; keep them with {WITH_NAMES}.</p>;
+  return isBackward ? <p class="law-note">Its forward operation is not known.</p> : null;
 }
 
 function Rule({ session, facts }: { readonly session: Session; readonly facts: GradientFacts }): JSX.Element {

@@ -6,7 +6,7 @@ import { Role } from "../../program/roles";
 import type { ProgramData } from "../../program/types";
 import { traitsOf } from "../traits";
 
-const enum Half {
+export const enum Half {
   Other = 0,
   Forward = 1,
   Backward = 2,
@@ -68,8 +68,8 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
   return saved;
 });
 
-/** In a graph that is called, the group of the half is inside those of the caller. */
-function halfOfNodes(program: ProgramData): Uint8Array {
+/** The half of each node. In a graph that is called, the group of the half is inside those of the caller. */
+export const halfOfNodes = memoized((program: ProgramData): Uint8Array => {
   const direction = groupingNamed(program, DIRECTION);
   if (!direction) return new Uint8Array(program.nodeCount);
   const { groupCount, groupName, groupParent, nodeGroup } = direction;
@@ -80,7 +80,7 @@ function halfOfNodes(program: ProgramData): Uint8Array {
     halfOfGroup[group] = outer || (name === FORWARD ? Half.Forward : name === BACKWARD ? Half.Backward : Half.Other);
   }
   return Uint8Array.from(nodeGroup, (group) => (group < 0 ? Half.Other : halfOfGroup[group]));
-}
+});
 
 /** 1: it is computed from an argument of its graph, or reads something later, which is then not decided. */
 function dependsOnArguments({ inputs, nodeCount, nodeRole }: ProgramData): Uint8Array {
