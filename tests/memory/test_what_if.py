@@ -74,7 +74,14 @@ def test_the_same_line_in_all_layers_is_one_suggestion() -> None:
 
 def test_pytorch_gets_its_own_lines() -> None:
     plan = planner(step("aten."))
-    assert "x = torch.utils.checkpoint.checkpoint(layer_0, x, use_reentrant=False)" in advice(plan.program, plan.suggest())
+    (suggestion, *_) = plan.suggest()
+    assert advice(plan.program, [suggestion]) == ["x = torch.utils.checkpoint.checkpoint(self.layer_0, x, use_reentrant=False)"]
+    scopes = [("blocks: Sequential", "0: Block", "up: Linear"), ("blocks: Sequential", "0: Block"), ("blocks: Sequential", "1: Block")]
+    buffers = tuple(suggestion.buffers[0]._replace(scope=scope) for scope in scopes)
+    assert advice(plan.program, [suggestion._replace(buffers=buffers)]) == [
+        "x = torch.utils.checkpoint.checkpoint(self.blocks[0], x, use_reentrant=False)",
+        "x = torch.utils.checkpoint.checkpoint(self.blocks[1], x, use_reentrant=False)",
+    ], "a module that is inside another one is recomputed with it"
 
 
 def test_an_unknown_node_is_refused() -> None:

@@ -47,7 +47,7 @@ def _rows(suggestions: list[Suggestion]) -> list[str]:
     rows = [("recompute", "values", "bytes", "FLOP", "peak", "type", "module", "source")]
     for suggestion in suggestions:
         first, sizes = suggestion.buffers[0], (short_bytes(suggestion.bytes), short_number(suggestion.flops), short_bytes(suggestion.peak))
-        rows.append((first.node, str(len(suggestion.buffers)), *sizes, str(first.type), "/".join(first.scope), first.source))
+        rows.append((first.node, str(len(suggestion.buffers)), *sizes, str(first.type or ""), "/".join(first.scope), first.source))
     return table(rows, "lrrrr")
 
 

@@ -18,6 +18,8 @@ from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, UPDATE, Graph, Node,
 
 _BYTES = frozenset(["s8", "u8"])
 _TRUTH = frozenset(["pred", "bool", "i1"])
+_INSTALLED = "/site-packages/"
+"""In the path of files that are not the user's own."""
 _MOST_NAMED = 2
 """A backward node can have more forward nodes; two of them say enough."""
 
@@ -67,7 +69,7 @@ class Reasons:
             type=_type_of(node, buffer.output),
             why=why,
             scope=node.scope,
-            source=str(frames[0]) if frames else "",
+            source=str(next((frame for frame in frames if _INSTALLED not in frame.file), frames[0])) if frames else "",
         )
 
     def _reader(self, graph: Graph, user: Place | None) -> Place | None:

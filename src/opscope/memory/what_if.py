@@ -17,9 +17,9 @@ from opscope.analysis.cost_metrics import FLOPS, with_costs
 from opscope.errors import OpscopeError
 from opscope.memory.aliases import Aliases
 from opscope.memory.model import Buffer, Kind, Memory
-from opscope.memory.order import running_order
+from opscope.memory.order import is_half, running_order
 from opscope.naming import suggest as similar
-from opscope.program import Program
+from opscope.program import NodeKey, Program
 from opscope.readers.torch_memory import ALLOCATOR
 from opscope.recording.dumps.inductor_code import GENERATED_BY
 
@@ -101,7 +101,7 @@ class Planner:
         """What is in use. How much XLA would reserve for another plan is not known."""
         self._names = {buffer.node for buffer in memory.buffers}
         self._uses = _uses(program, memory)
-        self._operands = {node.id: tuple(dict.fromkeys(name for name, _ in node.inputs)) for graph in program for node in graph}
+        self._operands = {(graph.name, node.id): tuple({name: None for name, _ in node.inputs}) for graph in program for node in graph}
         self._flops = {node: value for graph in self.program for node, value in graph.metrics.get(FLOPS.name, {}).items()}
 
     def answer(self, changes: Sequence[Change], suggests: bool) -> Answer:
@@ -119,7 +119,7 @@ class Planner:
             by_node[change.node] = change.action
         flops, unknown, moved = 0.0, 0, 0
         buffers: list[Buffer] = []
-        until: dict[str, int] = {}
+        until: dict[NodeKey, int] = {}
         for buffer in self.memory.buffers:
             action = by_node.get(buffer.node)
             gap = self._gap(buffer) if action in ("recompute", "offload") else None
@@ -134,10 +134,13 @@ class Planner:
                 flops += self._flops[buffer.node]
             else:
                 unknown += 1
-            for operand in self._operands.get(buffer.node, ()):
-                until[operand] = max(until.get(operand, 0), gap[1])
+            for operand in self._operands.get((buffer.graph, buffer.node), ()):
+                until[buffer.graph, operand] = max(until.get((buffer.graph, operand), 0), gap[1])
         buffers = [
-            buffer._replace(last=max(buffer.last, until.get(buffer.node, 0))) if buffer.node in until else buffer for buffer in buffers
+            buffer._replace(last=max(buffer.last, until.get((buffer.graph, buffer.node), 0)))
+            if (buffer.graph, buffer.node) in until
+            else buffer
+            for buffer in buffers
         ]
         buffers.sort(key=lambda buffer: (buffer.born, buffer.last))
         return WhatIf(replace(self.memory, buffers=buffers), flops, unknown, moved)
@@ -171,7 +174,7 @@ class Planner:
                 continue
             gap = self._gap(buffer)
             if gap is not None and gap[0] < memory.peak < gap[1]:
-                lines[buffer.source, _NUMBER.sub("#", "/".join(buffer.scope)), str(buffer.type)].append(buffer)
+                lines[_line(buffer)].append(buffer)
         least = _LEAST_SHARE * memory.live_peak
         freed = {line: sum(buffer.bytes or 0 for buffer in buffers) for line, buffers in lines.items()}
         freed_per_flop = {
@@ -180,11 +183,15 @@ class Planner:
             if freed[line] >= least
         }
         best = max(freed_per_flop, key=lambda line: (freed_per_flop[line], line), default=None)
-        return () if best is None else tuple(lines[best])
+        if best is None:
+            return ()
+        # The change of the program is one for every value of the line, also for those of other steps of a recording.
+        candidates = (buffer for buffer in memory.buffers if buffer.kind == "saved" and buffer.bytes and buffer.node not in refused)
+        return tuple(buffer for buffer in candidates if _line(buffer) == best and self._gap(buffer) is not None)
 
     def _gap(self, buffer: Buffer) -> tuple[int, int] | None:
         """The longest time without a use: the last position before it and the first one after it."""
-        uses = {at for at in self._uses.get(buffer.name, ()) if buffer.born <= at <= buffer.last}
+        uses = {at for at in self._uses.get((buffer.graph, buffer.name), ()) if buffer.born <= at <= buffer.last}
         if self.memory.origin == "measured":  # an allocator knows only when a block is made and freed
             uses.add(buffer.last)
         points = sorted({buffer.born, *uses})
@@ -193,26 +200,31 @@ class Planner:
         return None if longest is None or buffer.kind in GIVEN else longest[1:]
 
 
+def _line(buffer: Buffer) -> tuple[str, str, str]:
+    """What values have in common that one line of the user's program makes, in all repeated layers."""
+    return buffer.source, _NUMBER.sub("#", "/".join(buffer.scope)), str(buffer.type)
+
+
 def _smaller(buffer: Buffer) -> Buffer:
     factor = _TIMES_SMALLER.get(buffer.type.dtype, 1) if buffer.type else 1
     return buffer if buffer.bytes is None else buffer._replace(bytes=buffer.bytes // factor)
 
 
-def _uses(program: Program, memory: Memory) -> Mapping[str, list[int]]:
-    """By the name of a buffer, when its value is read."""
+def _uses(program: Program, memory: Memory) -> Mapping[tuple[str, str], list[int]]:
+    """By the graph and the name of a buffer, when its value is read."""
     graphs = memory.graphs or [""] * len(memory.steps)
     positions = {key: position for position, key in enumerate(zip(graphs, memory.steps, strict=True))}
     order = running_order(program)
     aliases = Aliases(program, order.graphs)
-    uses: dict[str, list[int]] = defaultdict(list)
+    uses: dict[tuple[str, str], list[int]] = defaultdict(list)
     for graph in order.graphs:
         for node in graph:
             position = positions.get((graph.name, node.id), positions.get(("", node.id)))
-            if position is None:
+            if position is None or node.role == "output" or is_half(node):  # they pass values on
                 continue
             for number in aliases.operands(graph, node):
                 value = aliases.values[number]
-                uses[value.node.id + (f"{{{value.output}}}" if len(value.node.outputs) > 1 else "")].append(position)
+                uses[value.graph, value.node.id + (f"{{{value.output}}}" if len(value.node.outputs) > 1 else "")].append(position)
     return uses
 
 
@@ -222,7 +234,7 @@ def advice(program: Program, suggestions: Sequence[Suggestion]) -> list[str]:
         places = dict.fromkeys(buffer.source or buffer.node for each in suggestions for buffer in each.buffers)
         return [f"x = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=False)  # the function at {place}" for place in places]
     if GENERATED_BY in program.attrs or any(node.op.startswith("aten.") for node in program.main):
-        modules = dict.fromkeys(".".join(buffer.scope) or buffer.node for each in suggestions for buffer in each.buffers)
+        modules = _outermost(_module(buffer) for each in suggestions for buffer in each.buffers)
         return [f"x = torch.utils.checkpoint.checkpoint({module}, x, use_reentrant=False)" for module in modules]
     names = [f"recomputed_{number}" for number in range(len(suggestions))]
     marks = [
@@ -231,3 +243,15 @@ def advice(program: Program, suggestions: Sequence[Suggestion]) -> list[str]:
     ]
     listed = ", ".join(f'"{name}"' for name in names)
     return [*marks, f"f = jax.checkpoint(f, policy=jax.checkpoint_policies.save_anything_except_these_names({listed}))"]
+
+
+def _module(buffer: Buffer) -> str:
+    """The module that makes a value, as code in the model: `self.blocks[0].up` for `blocks: Sequential/0: Block/up: Linear`."""
+    names = [part.partition(":")[0] for part in buffer.scope]
+    return "self" + "".join(f"[{name}]" if name.isdecimal() else f".{name}" for name in names)
+
+
+def _outermost(modules: Iterable[str]) -> list[str]:
+    """Each module once, and none that is inside another one: that is recomputed with it."""
+    each = list(dict.fromkeys(modules))
+    return [module for module in each if not any(module.startswith((f"{other}.", f"{other}[")) for other in each)]

@@ -214,6 +214,7 @@ export class MemoryLane {
       const at = this.of === session.program ? this.place() : undefined;
       if (!at) return undefined;
       await session.ask("memory", { at });
+      await this.whatIf.restore();
       return question();
     };
     return question().catch(() => readAgain().catch(() => undefined));

@@ -12,6 +12,7 @@ export class WhatIf {
   /** By the id of a node, what is done to its values. */
   private readonly actions = new Map<string, string>();
   private latest = 0;
+  private asked: WireAt | undefined;
 
   /** `place` is where the memory is, and `changed` is called when the answer is another one. */
   constructor(
@@ -50,8 +51,13 @@ export class WhatIf {
   forget(): void {
     this.latest++;
     this.actions.clear();
-    this.answer = this.problem = undefined;
+    this.answer = this.problem = this.asked = undefined;
     this.busy = false;
+  }
+
+  /** Asks the last question again: an engine that was started again does not know the answer. */
+  async restore(): Promise<void> {
+    if (this.asked) await this.session.ask("memoryWhatIf", { at: this.asked });
   }
 
   private async ask(suggest: boolean): Promise<void> {
@@ -61,6 +67,7 @@ export class WhatIf {
     const place = this.place();
     const question = encodeURIComponent(JSON.stringify({ changes, suggest }));
     const at = place?.kind === "url" && (changes.length > 0 || suggest) ? { ...place, url: `${place.url}?what-if=${question}` } : undefined;
+    this.asked = at;
     this.busy = true;
     this.problem = undefined;
     this.changed();
