@@ -56,8 +56,8 @@ def find(page: Page, query: str) -> None:
 
 
 def train_step(page: Page) -> None:
-    """Forward and backward side by side, large enough to read in a README."""
-    for key in ("o", "g", "f"):
+    """Forward and backward side by side, as it opens, large enough to read in a README."""
+    for key in ("o", "f"):
         page.keyboard.press(key)
         idle(page)
 
