@@ -43,3 +43,9 @@ it("keeps a title on the screen that is left of it", () => {
     [1, 0, 100, 600],
   ]);
 });
+
+it("takes at most a fifth of the screen", () => {
+  const deep = scene(...Array.from({ length: 9 }, (_, i) => [i, i, 800 - 2 * i, 3000 - 2 * i, i - 1] as const));
+  const titles = stickyTitles(deep, { x: 0, y: 400, scale: 1 }, 900, 5 * 3 * STICKY_LINE);
+  expect(titles.map(({ item, y }) => [item, y])).toEqual([0, 1, 2].map((item) => [item, item * STICKY_LINE]));
+});

@@ -15,7 +15,7 @@ export const STICKY_LINE = 24;
 /** What is visible of a group with less room than this has no title. */
 const LEAST_WIDTH = 90;
 /** Titles take at most this part of the screen; groups further inside have none. */
-const MOST_PART = 0.3;
+const MOST_PART = 0.2;
 
 export function stickyTitles(
   { x, y, w, h, order, frameCount, parent }: Pick<Scene, "x" | "y" | "w" | "h" | "order" | "frameCount" | "parent">,
@@ -35,7 +35,7 @@ export function stickyTitles(
     const under = below.get(parent[item]) ?? 0;
     if (room < LEAST_WIDTH || top > height - STICKY_LINE || bottom < under + STICKY_LINE) continue;
     if (top >= under && left >= 0) continue;
-    if (under > MOST_PART * height) {
+    if (under + STICKY_LINE > MOST_PART * height) {
       below.set(item, under);
       continue;
     }

@@ -165,6 +165,10 @@ function Overhead({ session, hints }: { readonly session: Session; readonly hint
   );
 }
 
+const MOST_REMARKS = 4;
+/** A graph lower than this has no room for remarks below the titles of the groups that one looks into. */
+const LEAST_HEIGHT = 450;
+
 /** Notes about the view, and what it leaves out, with a button to show all. */
 function Remarks({
   session,
@@ -219,7 +223,8 @@ function Remarks({
         </button>
       </p>,
     );
-  shown?.result.remarks.slice(0, 4).forEach((remark, i) => {
+  const isCramped = below > 0 && session.stage !== undefined && session.stage.height < LEAST_HEIGHT;
+  shown?.result.remarks.slice(0, isCramped ? 0 : MOST_REMARKS).forEach((remark, i) => {
     rows.push(
       <p class="remark words" key={i}>
         {clipped(remark, 300)}
