@@ -359,3 +359,17 @@ def test_products_of_other_frameworks(op: str, shapes: list[tuple[int, ...]], ou
         graph.node(str(i), "placeholder", outputs=[TensorType("float32", shape)], role="parameter")
     graph.node("y", op, [(str(i), 0) for i in range(len(shapes))], [TensorType("float32", out)])
     assert CostModel(builder.build()).total.flops == flops
+
+
+def test_a_loop_whose_length_nobody_says_is_of_unknown_cost() -> None:
+    """Its body counts once, which is not its cost."""
+    builder = ProgramBuilder("loop", "main")
+    body, main = builder.graph("main/loop"), builder.graph("main")
+    body.node("x", "parameter", outputs=[TensorType("f32", (4,))], role="parameter")
+    body.node("square", "arith.mulf", [("x", 0), ("x", 0)], [TensorType("f32", (4,))])
+    body.outputs.append(("square", 0))
+    main.node("x", "parameter", outputs=[TensorType("f32", (4,))], role="parameter")
+    main.node("loop", "scf.for", [("x", 0)], [TensorType("f32", (4,))], calls=["main/loop"])
+    main.outputs.append(("loop", 0))
+    counted = info_of(builder.build())
+    assert (counted.flops, counted.unknown, counted.unknown_ops) == (4, 1, ("scf.for",))

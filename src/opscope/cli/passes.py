@@ -60,7 +60,7 @@ def command(
     """List compiler passes, one per row, and what each added, removed and changed.
 
     SOURCE is a recording (.opscope) or a directory written by a compiler: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
-    torch's TORCH_TRACE logs.
+    torch's TORCH_TRACE logs and torch_compile_debug.
 
     \b
     opscope passes dump_dir

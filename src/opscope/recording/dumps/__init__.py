@@ -44,6 +44,7 @@ BUILT_IN: tuple[Dump, ...] = (
     Dump("hidet", "opscope.recording.dumps.hidet", "hidet dumps (save_graph_instrument)"),
     Dump("aitemplate", "opscope.recording.dumps.aitemplate", "AITemplate dumps (LOGLEVEL=DEBUG)"),
     TORCH,
+    Dump("torch-debug", "opscope.recording.dumps.torch_debug", "torch.compile debug directories (TORCH_COMPILE_DEBUG)"),
 )
 
 
