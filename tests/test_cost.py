@@ -373,3 +373,14 @@ def test_a_loop_whose_length_nobody_says_is_of_unknown_cost() -> None:
     main.outputs.append(("loop", 0))
     counted = info_of(builder.build())
     assert (counted.flops, counted.unknown, counted.unknown_ops) == (4, 1, ("scf.for",))
+
+
+def test_settings_are_the_attributes_without_names() -> None:
+    program = hlo(
+        "ENTRY main {\n  x = f32[2,2] parameter(0)\n"
+        '  ROOT d = f32[2,2] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="jit(f)/dot_general"}\n}\n'
+    )
+    node = program.main["d"]
+    assert dict(node.settings) == {"lhs_contracting_dims": "{1}", "rhs_contracting_dims": "{0}"}
+    assert node.settings.items() < node.attrs.items()
+    assert CostModel(program).node(program.main, node).flops == 2 * 2 * 2 * 2

@@ -64,7 +64,7 @@ def _dot(graph: Graph, node: Node) -> int | None:
     """Two operations for each output element and contracted element; an attribute has the contracted dimensions."""
     inputs = _input_types(graph, node)
     out = _elements(list(node.outputs))
-    attrs = node.attrs
+    attrs = node.settings
     for key, pattern in _CONTRACTED:
         match = pattern.match(str(attrs[key]).strip("{}")) if key in attrs else None
         if match and inputs and inputs[0] != UNKNOWN_TYPE and out is not None:

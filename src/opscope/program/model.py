@@ -60,6 +60,10 @@ class Node(NamedTuple):
         return self.details.attrs
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.details.settings
+
+    @property
     def scope(self) -> Path:
         return self.details.scope
 

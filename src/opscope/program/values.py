@@ -167,6 +167,12 @@ class Details:
         return EMPTY
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        """The attributes that decide what an operation computes. A reader may leave out names and places in the source: every node has
+        others, and decoding them for a million nodes takes longest."""
+        return self.attrs
+
+    @property
     def scope(self) -> Path:
         return ()
 

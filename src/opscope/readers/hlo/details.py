@@ -127,6 +127,10 @@ class HloDetails(Details):
         return MappingProxyType(attrs)
 
     @property
+    def settings(self) -> Mapping[str, str]:
+        return _decoded_once(_parts(self._tail)[0])
+
+    @property
     def scope(self) -> Path:
         return self._scope().path
 
@@ -140,10 +144,14 @@ class HloDetails(Details):
 def _decoded(tail: str) -> Mapping[str, str]:
     """The attributes of a tail. Showing a program asks for them several times: for analysis, for the wire, for source frames. Metadata
     differs from one instruction to the next, what is before it repeats."""
+    settings, metadata = _parts(tail)
+    return {**_decoded_once(settings), **dict(decoded(metadata))} if metadata else _decoded_once(settings)
+
+
+def _parts(tail: str) -> tuple[str, str]:
+    """A tail up to its metadata, and the metadata; everything and nothing if it does not end in metadata as XLA prints it."""
     at = tail.rfind(_METADATA_START)
-    if at < 0 or not _METADATA.fullmatch(tail, at):
-        return _decoded_once(tail)
-    return {**_decoded_once(tail[:at]), **dict(decoded(tail[at:]))}
+    return (tail[:at], tail[at:]) if at >= 0 and _METADATA.fullmatch(tail, at) else (tail, "")
 
 
 @lru_cache(maxsize=1 << 14)
