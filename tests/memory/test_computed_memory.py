@@ -188,6 +188,19 @@ def test_a_joint_graph_keeps_gradients_and_what_a_derivative_makes_until_it_retu
     assert not any(buffer.name == "grad.w" for buffer in memory.buffers), "a mark has no memory of its own"
 
 
+def test_the_derivative_of_softmax_has_a_workspace() -> None:
+    builder = ProgramBuilder("m")
+    graph = builder.graph("main")
+    vector = [TensorType("float32", (256,))]
+    graph.node("g", "placeholder", [], vector, role="input")
+    graph.node("y", "placeholder", [], vector, role="input")
+    graph.node("d", "aten._softmax_backward_data.default", [("g", 0), ("y", 0)], vector)
+    graph.outputs = [("d", 0)]
+    memory = computed_memory(builder.build())
+    assert memory.peak_bytes == 4 * KB
+    assert [(buffer.bytes, buffer.why) for buffer in memory.buffers if buffer.kind == "workspace"] == [(KB, "workspace of d, estimated")]
+
+
 def test_halves_that_only_the_structure_shows_give_the_same_kinds() -> None:
     named, plain = (
         {(buffer.graph, buffer.name): buffer.kind for buffer in computed_memory(parse_hlo((HLO / name).read_text("utf-8"))[0]).buffers}

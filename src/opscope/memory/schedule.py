@@ -21,6 +21,8 @@ from opscope.memory.xla_reports import LiveRanges
 from opscope.program import BACKWARD, BACKWARD_OF, Graph, Node, Program
 from opscope.recording.dumps.inductor_code import CHANNELS_FIRST, GENERATED_BY
 
+_MULTIPLIES_FIRST = "aten._softmax_backward_data"
+
 
 def computed_memory(program: Program, *, explain: bool = True) -> Memory:
     """The memory of one run, in the order of the program. Without `explain`, buffers do not say why they are alive: that takes longest.
@@ -113,20 +115,24 @@ def _buffers(
             output = f"{{{value.output}}}" if len(value.node.outputs) > 1 else ""
             buffer = Buffer(value.node.id, value.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why)
             buffers.append(reasons.explained(buffer, *order.node_at(last)) if reasons else buffer)
-    if GENERATED_BY in program.attrs:
-        buffers += _workspaces(order, aliases)
+    buffers += _workspaces(order, aliases, GENERATED_BY in program.attrs)
     buffers.sort(key=lambda buffer: (buffer.born, buffer.last))
     return buffers
 
 
-def _workspaces(order: Order, aliases: Aliases) -> Iterator[Buffer]:
-    """Scratch memory of convolutions: cuDNN copies channels-first operands into the order that it computes in."""
+def _workspaces(order: Order, aliases: Aliases, is_generated: bool) -> Iterator[Buffer]:
+    """Scratch memory of libraries on a GPU: cuDNN copies channels-first operands of a convolution into the order that it computes in, and
+    PyTorch's derivative of softmax first multiplies its gradient with its result."""
     for graph in order.graphs:
         for node in graph:
-            if node.attrs.get(CHANNELS_FIRST):
+            if is_generated and node.attrs.get(CHANNELS_FIRST):
                 size = sum(aliases.values[value].bytes or 0 for value in aliases.operands(graph, node))
-                at = order.position[graph.name, node.id]
-                yield Buffer(node.id, size, "workspace", at, at, graph.name, why=f"workspace of {node.id}, about as large as its operands")
+            elif node.op.startswith(_MULTIPLIES_FIRST):
+                size = sum(aliases.values[value].bytes or 0 for value in aliases.made_by(graph, node))
+            else:
+                continue
+            at = order.position[graph.name, node.id]
+            yield Buffer(node.id, size, "workspace", at, at, graph.name, why=f"workspace of {node.id}, estimated")
 
 
 def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Value, gradient_of: str, to_the_end: bool) -> tuple[Kind, str]:
