@@ -34,12 +34,12 @@ def _part(read: Callable[[], str], number: int, count: int) -> str:
 
 def _spans(program: Program, text: str) -> dict[str, Spans]:
     graph = program.main
-    spans: dict[str, Spans] = {}
+    spans = {each.name: Spans.none(len(each)) for each in program}
     for match in _LINE.finditer(text):
         computation, name = match[1], match[3]
         if name is None:
             graph = program.graphs.get(computation, graph)
         elif name in graph.position:
-            starts, ends = spans.setdefault(graph.name, Spans.none(len(graph)))
+            starts, ends = spans[graph.name]
             starts[graph.position[name]], ends[graph.position[name]] = match.span(2)
     return spans
