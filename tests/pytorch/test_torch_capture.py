@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import io
 import json
 import random
@@ -243,6 +244,68 @@ def test_caches_of_transformers_need_no_fallback() -> None:
     assert len(program.main.outputs) == 5, "logits, and keys and values of two layers"
 
 
+@pytest.mark.parametrize("name", ["T5", "Mamba"])
+@pytest.mark.parametrize("stage", ["forward", "joint"])
+def test_a_cache_that_torch_cannot_export_is_left_out_and_this_is_said(name: str, stage: str) -> None:
+    """T5 returns a cache of two caches, Mamba one with layers of its own kind; without them, torch.export takes both models."""
+    model, _, kwargs = ARCHITECTURES[name]()
+    model.config.use_cache = True
+    kwargs.pop("use_cache", None)
+    program = opscope.capture(model, **kwargs, stage=stage)
+    (note,) = program.attrs["notes"]
+    assert note.startswith("Exported with use_cache=False, because torch.export refuses it otherwise (")
+    assert "Cache" in note and "\n" not in note
+
+
+def test_what_torch_refuses_is_exported_in_another_way() -> None:
+    """With the sizes of the inputs instead of symbolic ones, and without Dynamo."""
+
+    class Fixed(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.view(2, 8) * (1 if str(x.dtype) else 2)
+
+    batch = ({0: torch.export.Dim("batch")},)
+    program = opscope.capture(Fixed(), torch.ones(2, 8), dynamic_shapes=batch)
+    assert program.attrs["notes"][0].startswith("Exported without dynamic_shapes, for the sizes of these inputs only, because ")
+    assert program.main["x"].outputs[0].shape == (2, 8)
+
+
+def test_parameters_without_a_gradient_are_named_in_joint_graphs_and_tables() -> None:
+    """With the line that cut them off, where the graph shows it."""
+
+    class Cut(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.kept, self.cut, self.unused = nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.kept(x) + self.cut(x).detach()
+
+    (note,) = opscope.capture(Cut(), torch.ones(1, 2), stage="joint").attrs["notes"]
+    line = inspect.getsourcelines(Cut.forward)[1] + 1
+    assert note == f"2 of 3 parameters get no gradient: cut.weight (detach, test_torch_capture.py:{line}), unused.weight (not used)"
+    table = opscope.summary(Cut(), input_size=(1, 2))
+    assert table.total_lines()[-1] == ("Note", "2 of 3 parameters get no gradient: cut.weight, unused.weight; stage='autograd' says why")
+    assert [name for name, _ in opscope.summary(nn.Linear(2, 2), input_size=(1, 2)).total_lines()][-1] != "Note"
+
+
+def test_a_run_counts_the_parameters_that_it_does_not_use() -> None:
+    class Chooses(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.left, self.right = nn.Linear(2, 2), nn.Linear(2, 2, bias=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.left(x) if x.sum().item() > 0 else self.right(x)
+
+    with pytest.warns(UserWarning, match="Showing one real run"):
+        program = opscope.capture(Chooses(), torch.ones(1, 2))
+    assert program.attrs["notes"][1] == "1 of 3 parameters is not used in this run: right.weight"
+    assert [node.attrs["name"] for node in program.main.parameters if node.role == "parameter"] == [
+        "left.weight", "left.bias", "right.weight",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -382,11 +445,16 @@ def test_a_forward_that_raises_is_shown_up_to_the_error() -> None:
 @pytest.mark.parametrize("stage", [None, "eager"])
 def test_inputs_that_fail_at_once_are_refused_with_what_would_help(stage: str | None) -> None:
     """A graph of only inputs would hide the mistake: a tuple instead of inputs, or too many of them."""
-    with pytest.raises(OpscopeError, match=r"Linear failed before its first operation: TypeError: .*one by one.*\*inputs\)$"):
-        opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage=stage)
-    with pytest.raises(OpscopeError, match=r"pass the inputs that its forward takes: input$"):
-        opscope.capture(nn.Linear(4, 4), torch.ones(2, 4), torch.ones(2, 4), stage=stage)
-    with pytest.raises(OpscopeError, match=r"Pass inputs one by one, .*opscope.capture\(model, \*inputs\)$"):
+    for inputs, hint in (
+        (((torch.ones(2, 4),),), r"pass inputs one by one, .*opscope\.capture\(model, \*inputs\)"),
+        ((torch.ones(2, 4), torch.ones(2, 4)), "pass the inputs that its forward takes: input"),
+        (({"input": torch.ones(2, 4)},), r"pass the entries of a dict as keywords: opscope\.capture\(model, \*\*inputs\)"),
+        (((2, 4),), r"pass tensors, not sizes: opscope\.capture\(model, torch\.rand\(1, 3, 224, 224\)\)"),
+        ((torch.ones(2, 4).numpy(),), r"pass tensors, not NumPy arrays: opscope\.capture\(model, torch\.from_numpy\(x\)\)"),
+    ):
+        with pytest.raises(OpscopeError, match=rf"^Linear failed before its first operation; {hint} \(TypeError: .*\)$"):
+            opscope.capture(nn.Linear(4, 4), *inputs, stage=stage)
+    with pytest.raises(OpscopeError, match=r"^Linear: pass inputs one by one, .*opscope.capture\(model, \*inputs\)\. torch\.export failed"):
         opscope.capture(nn.Linear(4, 4), (torch.ones(2, 4),), stage="joint")
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,16 +10,15 @@ from typing import Any
 import pytest
 import torch
 import torch.fx.passes.shape_prop
+from support.exported_truth import edges_of, expected_graph, wrong_scopes, wrong_types
 from torch import nn
 from torch_models import ARCHITECTURES, Varied, varied
 
-from opscope.program import Graph, Program
+from opscope.program import Program
 from opscope.readers import capture_object, read
 from opscope.readers.source import Source
 from opscope.render.draw.picture import draw
 from opscope.view_options import ViewOptions
-
-Edge = tuple[str, int, str]
 
 
 @cache
@@ -37,42 +34,6 @@ def captured(name: str) -> Program:
     return capture_object(exported(name))
 
 
-def drawn_as(program: torch.export.ExportedProgram) -> dict[str, str]:
-    """Which placeholder represents each tied one, derived from object identity and not by opscope's code."""
-    by_storage: dict[Any, list[str]] = {}
-    for spec in program.graph_signature.input_specs:
-        if spec.kind.name == "PARAMETER":
-            by_storage.setdefault(program.state_dict[spec.target].untyped_storage()._cdata, []).append(spec.arg.name)
-    users = {node.name: len(node.users) for node in program.graph.nodes}
-    drawn = {}
-    for names in by_storage.values():
-        representatives = next((name for name in names if users[name]), names[0])
-        drawn.update(dict.fromkeys(names, representatives))
-    return drawn
-
-
-def expected_graph(program: torch.export.ExportedProgram, graph: torch.fx.Graph) -> tuple[list[str], Counter[Edge]]:
-    """Nodes and edges according to torch's own walk over arguments."""
-    drawn = drawn_as(program)
-    inner = {n.name for n in graph.nodes if n.op == "get_attr" and isinstance(getattr(graph.owning_module, n.target), nn.Module)}
-    nodes = [node.name for node in graph.nodes if drawn.get(node.name, node.name) == node.name and node.name not in inner]
-    edges: Counter[Edge] = Counter()
-    for node in graph.nodes:
-        index = node.args[1] if node.target is operator.getitem else 0
-
-        def take(source: torch.fx.Node, node: torch.fx.Node = node, index: Any = index) -> torch.fx.Node:
-            if source.name not in inner:
-                edges[drawn.get(source.name, source.name), index, node.name] += 1
-            return source
-
-        torch.fx.node.map_arg((node.args, node.kwargs), take)
-    return nodes, edges
-
-
-def edges_of(graph: Graph) -> Counter[Edge]:
-    return Counter((source, index, node.id) for node in graph for source, index in node.inputs)
-
-
 @pytest.mark.parametrize("name", [*ARCHITECTURES, "varied"])
 def test_every_node_and_edge_of_the_exported_graph(name: str) -> None:
     """Nothing is missing, nothing is added, and every output index is right."""
@@ -81,12 +42,7 @@ def test_every_node_and_edge_of_the_exported_graph(name: str) -> None:
     main = captured(name).main
     assert [node.id for node in main] == nodes
     assert edges_of(main) == edges
-    for node in program.graph.nodes:
-        value = node.meta.get("val")
-        if isinstance(value, torch.Tensor) and node.name in main:
-            (kind,) = main[node.name].outputs
-            assert [str(size) for size in kind.shape] == [str(size) for size in value.shape]
-            assert f"torch.{kind.dtype}" == str(value.dtype)
+    assert wrong_types(program, main) == []
 
 
 class Constants(nn.Module):
@@ -112,14 +68,7 @@ def test_results_that_nothing_computes_are_constants_in_their_place(tmp_path: Pa
 def test_groups_and_names_come_from_the_modules(name: str) -> None:
     """Every operation is in its module's group, and every parameter has its qualified name."""
     program, main = exported(name), captured(name).main
-    for node in program.graph.nodes:
-        stack = [(key, path, cls) for key, (path, cls) in (node.meta.get("nn_module_stack") or {}).items() if path]
-        if node.op != "call_function" or not stack or stack[0][1].startswith("_empty"):
-            continue
-        scope = main[node.name].scope
-        assert len(scope) == len(stack)
-        assert ".".join(part.partition(": ")[0].partition("@")[0] for part in scope) == stack[-1][1]
-        assert scope[-1].endswith(f": {stack[-1][2].rpartition('.')[2]}")
+    assert wrong_scopes(program, main) == []
     named = {n for node in main for n in node.attrs.get("tied", [node.attrs.get("name")])}
     assert named >= set(program.graph_signature.parameters) | set(program.graph_signature.buffers)
 

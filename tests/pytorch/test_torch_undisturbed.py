@@ -1,7 +1,8 @@
-"""Capturing leaves a model, and torch, as they were: attributes, hooks, containers in modules, pytree registries."""
+"""Looking changes nothing: attributes, hooks, containers, inputs, random numbers, settings and registries of torch are as before."""
 
 from __future__ import annotations
 
+import random
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -9,8 +10,10 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from support.torch_state import differences, registries, state_of, tensors_of, world
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 from torch_models import ARCHITECTURES, Example, segformer
@@ -23,29 +26,16 @@ Look = Callable[..., Any]
 
 LOOKS: dict[str, Look] = {stage: partial(opscope.capture, stage=stage) for stage in ("forward", "joint", "eager", "autograd")}
 LOOKS["summary"] = lambda model, *args, **kwargs: opscope.summary(model, input_data=args or kwargs)
+LOOKS["measure"] = partial(opscope.measure, runs=1)
 MODELS = {name: (ARCHITECTURES[name], {"output_hidden_states": True}) for name in ("BERT", "GPT-2", "Llama", "T5", "ViT")}
 MODELS["Segformer"] = (segformer, {})  # asks for its encoder's hidden states itself
 
 
-def state_of(model: nn.Module) -> dict[int, Any]:
-    """Each module's class, and the contents of each of its containers, in order: keys, and the identity of everything else."""
-    state: dict[int, Any] = {}
-    waiting: list[Any] = [model]
-    while waiting:
-        item = waiting.pop()
-        if id(item) in state:
-            continue
-        if isinstance(item, nn.Module):
-            state[id(item)] = type(item)
-            waiting.append(vars(item))
-        elif isinstance(item, dict):
-            state[id(item)] = [(key, id(value)) for key, value in item.items()]
-            waiting.extend(item.values())
-        elif isinstance(item, list | tuple | deque | set):
-            inner = [id(value) for value in item]
-            state[id(item)] = set(inner) if isinstance(item, set) else inner
-            waiting.extend(item)
-    return state
+@pytest.fixture(scope="module", autouse=True)
+def imported() -> None:
+    """What looking imports registers classes and filters of its own, once."""
+    for look in LOOKS.values():
+        look(nn.Linear(2, 2), torch.rand(1, 2))
 
 
 def results(model: nn.Module, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -65,11 +55,13 @@ def assert_same_results(now: dict[str, Any], before: dict[str, Any]) -> None:
 def test_transformers_models_return_what_they_returned(make: Callable[[], Example], asked: dict[str, Any]) -> None:
     """transformers installs hooks at the first call that requests hidden states, and records that it has."""
     model, _, inputs = make()
-    untouched, state = deepcopy(model), state_of(model)
     kwargs = {**inputs, **asked}
+    untouched, state, tensors, outside = deepcopy(model), state_of(model), tensors_of(model), world()
     for name, look in LOOKS.items():
         look(model, **kwargs)
         assert state_of(model) == state, name
+        assert tensors_of(model) == tensors, name
+        assert differences(outside, world()) == [], name
     expected = results(untouched, kwargs)
     assert_same_results(results(model, kwargs), expected)
     for name in ("eager", "summary"):  # the hooks are installed now, and stay
@@ -125,9 +117,52 @@ class Hoarder(nn.Module):
         return y * 2
 
 
+class Memory:
+    """State that is neither a module nor a container."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.seen: list[Any] = []
+        self.total = torch.zeros(2)
+
+
+class Meddler(nn.Module):
+    """Every call takes random numbers, writes into its inputs and into an object, and changes settings of torch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.memory = Memory()
+
+    def forward(self, x: torch.Tensor, cache: dict[str, Any]) -> torch.Tensor:
+        scale = random.random() + float(np.random.rand())
+        x += 1
+        cache["last"] = x
+        self.memory.calls += 1
+        self.memory.seen.append(scale)
+        self.memory.total += 1
+        y = torch.dropout(self.layer(x) * scale, 0.5, True)
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        return y
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_inputs_objects_and_settings_are_as_before(name: str) -> None:
+    model, x, cache = Meddler(), torch.ones(3, 2), {"first": torch.zeros(1)}
+    first, before = cache["first"], world()
+    memory = model.memory
+    with suppress(opscope.OpscopeError):  # torch.export may refuse it, after it has run a part
+        LOOKS[name](model, x, cache)
+    assert differences(before, world()) == []
+    assert torch.equal(x, torch.ones(3, 2))
+    assert list(cache) == ["first"] and cache["first"] is first
+    assert (memory.calls, memory.seen, memory.total.tolist()) == (0, [], [0.0, 0.0])
+
+
 def may_refuse(look: str) -> AbstractContextManager[None]:
     """AOTAutograd refuses a batch norm that is not a submodule, but only after it has counted the batch."""
-    return suppress(opscope.OpscopeError) if look == "joint" else nullcontext()
+    return suppress(opscope.OpscopeError) if look in ("joint", "measure") else nullcontext()
 
 
 def torchsummary_of(model: nn.Module, x: torch.Tensor) -> None:
@@ -194,14 +229,6 @@ def test_a_lazy_module_behind_a_function_still_runs() -> None:
     assert type(lazy) is nn.LazyLinear
     assert lazy(torch.rand(2, 4)).shape == (2, 3)
     assert type(lazy) is nn.Linear and lazy.in_features == 4
-
-
-def registries() -> list[dict[Any, Any]]:
-    from torch.fx import _pytree as fx_pytree
-    from torch.utils import _pytree as pytree
-
-    of_pytree = (pytree.SUPPORTED_NODES, pytree.SUPPORTED_SERIALIZED_TYPES, pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE)
-    return [dict(each) for each in (*of_pytree, fx_pytree.SUPPORTED_NODES, fx_pytree.SUPPORTED_NODES_EXACT_MATCH)]
 
 
 def test_pytree_registries_are_as_before() -> None:

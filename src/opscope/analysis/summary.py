@@ -13,7 +13,7 @@ from functools import cached_property
 from inspect import signature
 from typing import Any, NamedTuple
 
-from opscope.analysis.layers import has_modules, layers_of
+from opscope.analysis.layers import layers_of
 from opscope.analysis.summary_text import as_csv, as_html, as_text
 from opscope.errors import OpscopeError
 from opscope.naming import refuse_unknown
@@ -49,7 +49,7 @@ class Row(NamedTuple):
     def label(self) -> str:
         """The attribute path below the caller, and the class: "query: Linear". The second call of a module is "query@1: Linear"."""
         layer = self.layer
-        return Call(layer.path, layer.cls, layer.repeat).title(self.parent_path) if layer.path else layer.cls
+        return Call(layer.path, layer.cls, layer.repeat).title(self.parent_path).removesuffix(": ") if layer.path else layer.cls
 
     @property
     def trainable_text(self) -> str:
@@ -153,7 +153,8 @@ class Summary:
 
     def total_lines(self) -> list[tuple[str, str]]:
         """The totals as text, for every form of the table."""
-        return total_lines(self.totals, self.measured.ran)
+        notes = [("Note", f"{self.measured.note}; stage='autograd' says why")] if self.measured.note else []
+        return [*total_lines(self.totals, self.measured.ran), *notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: every column of every shown row, and the totals in bytes and counts."""
@@ -210,8 +211,9 @@ def summary(
     """The table of a torch module. `input_size` includes the batch; `input_data` is a tensor, a tuple of arguments or a dict of
     keywords; other keywords are passed to the module. Without inputs it lists parameters only. `depth=None` shows every level.
 
-    For a Program that was captured from a module or read from a `.pt2` file, the table has what the graph shows."""
+    For a Program, and for modules that are not torch's (Flax, Equinox, Haiku, ONNX), the table has what the graph shows."""
     from opscope.readers import capture_object
+    from opscope.readers.jax.inputs import abstract_inputs
     from opscope.readers.torch.inputs import make_inputs
 
     chosen = [TORCHINFO_NAMES.get(name, name) for name in ([columns] if isinstance(columns, str) else columns) or DEFAULT_COLUMNS]
@@ -222,12 +224,13 @@ def summary(
         refuse_unknown("summary of a Program", kwargs, ("depth", "columns"))
         if input_size is not None or input_data is not None:
             raise OpscopeError(f"{model.name} is a Program, which has its shapes; leave out input_size and input_data")
-        if not has_modules(model):
-            raise OpscopeError(f"{model.name} was not captured from torch modules, or not traced into them; use `opscope info` instead")
-        return Summary(layers_of(model), depth, [name for name in chosen if name != "saved"], lambda: model)
+        return _of_program(model, depth, chosen)
     model = getattr(model, "_orig_mod", model)  # torch.compile's wrapper
     if not hasattr(model, "named_modules"):
-        raise OpscopeError(f"summary takes a torch module or a Program captured from one, not a {type(model).__name__}")
+        if device is not None:
+            raise OpscopeError("device applies to torch modules; leave it out")
+        arrays, named = abstract_inputs(input_size, input_data, dtypes)
+        return _of_program(capture_object(model, *arrays, **named, **kwargs), depth, chosen)
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in model.parameters()):
         raise OpscopeError(f"{type(model).__name__} has uninitialized parameters (lazy modules); run it once with real inputs first")
     for name in kwargs:
@@ -247,6 +250,12 @@ def summary(
         raise
     capture = None if args is None else lambda: capture_object(model, *args, **keywords)
     return Summary(measured, depth, chosen, capture)
+
+
+def _of_program(program: Program, depth: int | None, columns: Sequence[str]) -> Summary:
+    if any("module" in node.attrs for node in program.main if node.role == "op"):
+        raise OpscopeError(f"{program.name} was not traced into its modules; use `opscope info` instead")
+    return Summary(layers_of(program), depth, [name for name in columns if name != "saved"], lambda: program)
 
 
 def _rows(measured: Measured, depth: int | None) -> list[Row]:

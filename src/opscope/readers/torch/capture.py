@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import io
-import logging
 import warnings
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr
+from dataclasses import replace
 from typing import Any
 
 from opscope.errors import OpscopeError
@@ -15,10 +12,11 @@ from opscope.naming import suggest
 from opscope.program import Program
 from opscope.readers.mistakes import check_spelling
 from opscope.readers.torch import autograd, export
-from opscope.readers.torch.caches import caches_registered
-from opscope.readers.torch.names import ONE_BY_ONE, first_words
+from opscope.readers.torch.exporting import Exported, exported_module, module_name
+from opscope.readers.torch.input_hints import input_mistake
+from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
-from opscope.readers.torch.undisturbed import same_state, undisturbed
+from opscope.readers.torch.undisturbed import same_settings, same_state, undisturbed
 from opscope.terminal import one_line
 
 STAGES = ("forward", "eager", "autograd", "joint")
@@ -62,7 +60,10 @@ def capture(
         raise OpscopeError(f"{module_name(obj)} has uninitialized parameters (lazy modules); run it once with real inputs first")
     check_spelling(obj.forward, f"{module_name(obj)}.forward", kwargs, (*_OPTIONS, *_SHOWN))
     if not args and not kwargs and _needs_inputs(obj):
-        raise OpscopeError(f"{module_name(obj)} needs its inputs: opscope.capture(model, *inputs)")
+        raise OpscopeError(
+            f"{module_name(obj)} needs its inputs: opscope.capture(model, *inputs), "
+            "or for module:callable a function that returns (model, *inputs)"
+        )
     if stage == "autograd":
         return _autograd(obj, args, kwargs)
     misplaced = [name for name in kwargs if name in _SHOWN and name not in inspect.signature(obj.forward).parameters]
@@ -73,12 +74,17 @@ def capture(
 
         return program_of_run(obj, args, kwargs, module_name(obj))
     if stage == "joint":
-        with exported_module(obj, args, kwargs, dynamic_shapes, strict) as exported, same_state(obj):
-            if not isinstance(exported, str):
-                return _joint(exported, args, kwargs, module_name(obj))
-        if len(args) == 1 and type(args[0]) in (tuple, list):
-            raise OpscopeError(f"{exported} {ONE_BY_ONE[0].upper()}{ONE_BY_ONE[1:]}")
-        raise OpscopeError(f"{exported} A joint graph needs torch.export; stage='autograd' uses a real run instead.")
+        with (
+            exported_module(obj, args, kwargs, dynamic_shapes, strict) as exported,
+            same_settings(),
+            same_state(obj, args, kwargs),
+        ):
+            if exported.program is not None:
+                return _noted(_joint(exported.program, args, exported.kwargs, module_name(obj)), exported)
+        hint = input_mistake(args)
+        if hint:
+            raise OpscopeError(f"{module_name(obj)}: {hint}. {exported.refusal}")
+        raise OpscopeError(f"{exported.refusal} A joint graph needs torch.export; stage='autograd' uses a real run instead.")
     return _forward(obj, args, kwargs, dynamic_shapes, strict)
 
 
@@ -103,10 +109,6 @@ def _needs_inputs(module: Any) -> bool:
     return any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
 
-def module_name(module: Any) -> str:
-    return str(getattr(module, "opscope_name", None) or getattr(module, "original_name", None) or type(module).__name__)
-
-
 def _module_of(function: Any) -> Any:
     """A function wrapped in a module, for torch.export. Parameters of modules that the function closes over become constants."""
     import torch
@@ -127,56 +129,21 @@ def _module_of(function: Any) -> Any:
     return Function()
 
 
-@contextmanager
-def exported_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None, strict: bool = False) -> Iterator[Any]:
-    """The exported program, or a paragraph that says why there is none. The program may be read only inside the context."""
-    import torch
-
-    def attempt() -> Any:
-        try:
-            with _quietly(), same_state(module):  # export leaves fake tensors behind in some models
-                return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict)
-        except Exception as error:  # export passes on whatever the model, Dynamo or a fake tensor raises
-            return error
-
-    with ExitStack() as registered:
-        result = attempt()
-        if isinstance(result, Exception) and "DynamicCache" in str(result) and registered.enter_context(caches_registered()):
-            result = attempt()
-        yield refusal(result, module_name(module)) if isinstance(result, Exception) else result
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Silence torch.export, which logs pages about a failure before raising it. opscope reports the reason once."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with redirect_stderr(io.StringIO()):
-            yield
-    finally:
-        logging.disable(before)
-
-
-def refusal(error: BaseException, name: str) -> str:
-    """Why torch.export failed, from the first paragraph of its error, which may run over pages."""
-    words = str(error).strip() or type(error).__name__
-    paragraphs = words.split("\n\n")
-    paragraph = " ".join(" ".join(paragraphs[: 2 if paragraphs[0].endswith(":") else 1]).split())
-    if len(paragraph) > 400:
-        paragraph = f"{paragraph[:400].rsplit(' ', 1)[0]} …"
-    return f"torch.export failed on {name} ({type(error).__name__}): {paragraph.rstrip('.')}."
-
-
 def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Program:
     with exported_module(module, args, kwargs, dynamic_shapes, strict) as exported:
-        if not isinstance(exported, str):
-            return export.program_of_exported(exported, module_name(module))
+        if exported.program is not None:
+            return _noted(export.program_of_exported(exported.program, module_name(module)), exported)
     from opscope.readers.torch.eager import program_of_run
 
-    program = program_of_run(module, args, kwargs, module_name(module), exported)
+    program = program_of_run(module, args, kwargs, module_name(module), exported.refusal)
     warnings.warn(one_line(program.attrs["notes"][0]), stacklevel=_opscope_frames())
     return program
+
+
+def _noted(program: Program, exported: Exported) -> Program:
+    """The program, with a note if torch.export took it only in another way than asked."""
+    notes = [exported.note, *program.attrs.get("notes", ())]
+    return replace(program, attrs={**program.attrs, "notes": notes}) if exported.note else program
 
 
 def _opscope_frames() -> int:
@@ -192,7 +159,7 @@ def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
 
     shown = autograd.Options(**{name: kwargs.pop(name) for name in _SHOWN if name in kwargs})
     origins = RecordedOrigins(module)
-    with undisturbed(module):
+    with undisturbed(module, args, kwargs):
         try:
             results = origins.run(*args, **kwargs)
         except Exception as error:  # a bug in the model; the forward graph shows where

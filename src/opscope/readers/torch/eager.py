@@ -7,13 +7,14 @@ is nothing to show.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from opscope.errors import OpscopeError
+from opscope.naming import listed
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
-from opscope.readers.torch.module_calls import ModuleCalls
-from opscope.readers.torch.names import ONE_BY_ONE, about_modules, first_words
+from opscope.readers.torch.input_hints import input_hint, input_names
+from opscope.readers.torch.module_calls import ModuleCalls, can_be_hooked
+from opscope.readers.torch.names import about_modules, first_words
 from opscope.readers.torch.nested import leaves, tensors
 from opscope.readers.torch.source_lines import calling_frames
 from opscope.readers.torch.undisturbed import undisturbed
@@ -31,42 +32,33 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
         run.input(path, tensor)
     error: Exception | None = None
     result: Any = None
-    with undisturbed(module), run.calls.followed(), _watch(run):
+    with undisturbed(module, args, kwargs), run.calls.followed(), _watch(run):
         try:
             result = module(*args, **kwargs)
         except Exception as raised:  # a bug in the model is what the user wants to see
             error = raised
     if error is not None and not run.steps:
-        raise OpscopeError(f"{name} failed before its first operation: {first_words(error)}; {_input_hint(module, args)}") from error
+        raise OpscopeError(f"{name} failed before its first operation; {input_hint(module, args)} ({first_words(error)})") from error
+    unused = run.add_unused() if error is None else []
     stopped = run.finish(result, error)
     note = _ONE_RUN if refusal else ""
     if error is not None:
         note = f"With these inputs, the run failed {stopped}: {first_words(error)}; the graph ends there."
         program.attrs["error"] = first_words(error)
-    if note:
-        program.attrs["notes"] = [f"{refusal} {note}".lstrip()]
+    notes = [f"{refusal} {note}".lstrip()] if note else []
+    if unused:
+        verb = "is" if len(unused) == 1 else "are"
+        notes.append(f"{len(unused):,} of {len(list(module.parameters())):,} parameters {verb} not used in this run: {listed(unused)}")
+    if notes:
+        program.attrs["notes"] = notes
     program.attrs.update(about_modules(run.calls.owners.classes))
     return program.build()
 
 
-def _input_hint(module: Any, args: tuple[Any, ...]) -> str:
-    if any(type(argument) in (tuple, list) for argument in args):
-        return ONE_BY_ONE
-    return f"pass the inputs that its forward takes: {', '.join(_names(module)) or 'none'}"
-
-
 def _named(module: Any, args: tuple[Any, ...]) -> dict[str, Any]:
     """Positional arguments by their parameter names in `forward`."""
-    names = _names(module)
+    names = input_names(module)
     return {names[i] if i < len(names) else f"arg_{i}": value for i, value in enumerate(args)}
-
-
-def _names(module: Any) -> list[str]:
-    try:
-        parameters = inspect.signature(module.forward).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
 class _Step:
@@ -130,6 +122,17 @@ class _Run:
             return self._placeholder(self.unique("constant"), "constant", tensor)
         role: Role = "parameter" if type(tensor).__name__ == "Parameter" else "buffer"
         return self._placeholder(self.unique(name), role, tensor, name, self.calls.scope_of_parameter(tensor))
+
+    def add_unused(self) -> list[str]:
+        """Add the parameters that no operation used, so that all of the model's are counted. Returns their names.
+
+        TorchScript makes a new object of a parameter whenever it is asked for one, so nothing can be said about it."""
+        if not all(map(can_be_hooked, self.calls.root.modules())):
+            return []
+        unused = [(name, tensor) for name, tensor in self.calls.root.named_parameters() if tensor not in self.producer]
+        for name, tensor in unused:
+            self._placeholder(self.unique(name), "parameter", tensor, name, self.calls.scope_of_parameter(tensor))
+        return [name for name, _ in unused]
 
     def begin(self, operator: Any, args: Any, kwargs: Any) -> _Step:
         op = str(operator)

@@ -10,6 +10,7 @@ from opscope.program import BACKWARD, DIRECTION_ATTR, Link, Program, ProgramBuil
 from opscope.readers.torch.export import about_ranges, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
 from opscope.readers.torch.names import about_modules
+from opscope.readers.torch.untrained import cut_in_graph, untrained_note
 
 ENTRY = "main"
 GRADIENT_OF = "gradient_of"
@@ -47,7 +48,20 @@ def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, 
         reader.input_names = dict(enumerate(map(str, exported.graph_signature.user_inputs)))
         reader.read(graph.nodes)
         program.attrs.update(about_modules(reader.owners.classes))
+        note = _untrained(exported, reader.trained)
+        if note:
+            program.attrs["notes"] = [note]
         return joint.graph_module, program.build()
+
+
+def _untrained(exported: Any, trained: set[str]) -> str | None:
+    """Which parameters AOTAutograd computes no gradient of, and what cut them off."""
+    names = {spec.target: spec.arg.name for spec in exported.graph_signature.input_specs if spec.kind.name == "PARAMETER"}
+    parameters = {name: tensor for name, tensor in exported.named_parameters() if name in names}
+    nodes = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
+    by_id = {id(tensor): nodes[names[name]] for name, tensor in parameters.items()}
+    reached = {id(tensor) for name, tensor in parameters.items() if name in trained}
+    return untrained_note(parameters.items(), reached, lambda tensor: cut_in_graph(by_id[id(tensor)]))
 
 
 def plain_module(exported: Any) -> Any:
@@ -113,6 +127,11 @@ class JointReader(FxGraphReader):
     by_target: dict[str, str]
     input_names: dict[int, str]
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.trained: set[str] = set()
+        """The qualified names of parameters with a gradient."""
+
     def _output(self, node: Any) -> None:
         descriptions = node.meta.get("desc") or []
         results: list[ValueRef] = []
@@ -134,6 +153,7 @@ class JointReader(FxGraphReader):
 
     def _gradient(self, of: Any, inputs: list[ValueRef]) -> ValueRef:
         target = _target(of)
+        self.trained.add(target)
         if type(of).__name__ == "PlainAOTInput":
             target = self.input_names.get(of.idx, target)
         placeholder = self.by_target.get(target, "")

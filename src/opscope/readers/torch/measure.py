@@ -18,6 +18,7 @@ from opscope.readers.torch.module_calls import can_be_hooked
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.undisturbed import undisturbed
+from opscope.readers.torch.untrained import reached_leaves, untrained_note
 from opscope.readers.torch.values import tensor_type
 
 
@@ -62,6 +63,8 @@ class Measured:
     saved_bytes: int | None = 0
     """Saved for backward; None if nothing ran."""
     flops: int | None = 0
+    note: str = ""
+    """Which parameters get no gradient."""
 
 
 def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None) -> Measured:
@@ -86,7 +89,9 @@ def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | 
     assert args is not None
     input_tensors = [tensor for _, tensor in tensors([args, kwargs or {}])]
     whole.input_bytes = sum(tensor.numel() * tensor.element_size() for tensor in input_tensors)
-    follower.run(args, kwargs or {}, input_tensors)
+    reached = reached_leaves(follower.run(args, kwargs or {}, input_tensors))
+    if reached is not None:
+        whole.note = untrained_note(module.named_parameters(), reached, lambda tensor: "") or ""
     whole.saved_bytes = follower.saved_bytes
     whole.flops = whole.layers[0].flops
     return whole
@@ -140,7 +145,7 @@ class _Follower:
             storage = tensor.untyped_storage()
             self.storages[storage._cdata] = storage  # exists anyway, and is counted separately
         with ExitStack() as watched:
-            watched.enter_context(undisturbed(self.root))
+            watched.enter_context(undisturbed(self.root, args, kwargs))
             watched.enter_context(_without_fast_path())
             watched.enter_context(torch.autograd.graph.saved_tensors_hooks(self._saved, lambda tensor: tensor))
             watched.enter_context(self.counter)

@@ -13,7 +13,7 @@ from opscope.profile.runs import Measurement
 from opscope.program import Program
 from opscope.readers.timed import Timed
 from opscope.readers.torch import export
-from opscope.readers.torch.capture import exported_module, module_name
+from opscope.readers.torch.exporting import exported_module, module_name
 from opscope.readers.torch.joint import plain_module, traced_joint
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.undisturbed import undisturbed
@@ -33,15 +33,15 @@ def measure(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str,
     if not isinstance(obj, torch.nn.Module):
         return None
     with exported_module(obj, args, kwargs) as exported:
-        if isinstance(exported, str):
-            raise OpscopeError(f"{exported} Only what torch.export accepts can be measured node by node.")
-        return _measured(exported, obj, args, kwargs, module_name(obj), stage, runs)
+        if exported.program is None:
+            raise OpscopeError(f"{exported.refusal} Only what torch.export accepts can be measured node by node.")
+        return _measured(exported.program, obj, args, exported.kwargs, module_name(obj), stage, runs)
 
 
 def _measured(exported: Any, module: Any, args: Any, kwargs: Any, name: str, stage: str, runs: int) -> Timed:
     import torch
 
-    with _unchanged(module):
+    with undisturbed(module, args, kwargs):
         if stage == "joint":
             graph_module, program = traced_joint(exported, args, kwargs, name)
             inputs = _joint_inputs(graph_module, exported, args, kwargs)
@@ -50,16 +50,6 @@ def _measured(exported: Any, module: Any, args: Any, kwargs: Any, name: str, sta
             inputs = _inputs(exported, args, kwargs)
         with torch.no_grad():
             return _times(program, graph_module, inputs, runs)
-
-
-@contextmanager
-def _unchanged(module: Any) -> Iterator[None]:
-    """The module, its buffers and the random numbers of every device are afterwards what they were."""
-    import torch
-
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() and torch.cuda.is_initialized() else ()
-    with torch.random.fork_rng(devices=devices), undisturbed(module):
-        yield
 
 
 def _inputs(exported: Any, args: Any, kwargs: Any) -> list[Any]:

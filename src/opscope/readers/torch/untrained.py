@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import Any
 
+from opscope.program import Frame
+from opscope.readers.torch.names import frames_of_text
+from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import Cut
 
 _MOST_NAMED = 5
@@ -28,7 +32,46 @@ def untrained_note(parameters: Iterable[tuple[str, Any]], reached: set[int], rea
 
 
 def cut_text(cut: Cut) -> str:
-    """What cut a gradient off, and in which line of the model, not of torch's layers: "detach, model.py:12"."""
-    in_model = [frame for frame in cut.frames if "torch" not in PurePath(frame.file).parts]
-    where = (in_model or cut.frames)[:1]
-    return ", ".join([cut.by, *(f"{PurePath(frame.file).name}:{frame.line}" for frame in where)])
+    """What cut a gradient off, and in which line of the model: "detach, model.py:12"."""
+    return _cut_at(cut.by, cut.frames)
+
+
+def _cut_at(by: str, frames: tuple[Frame, ...]) -> str:
+    """The line is one of the model, not of torch's layers."""
+    in_model = [frame for frame in frames if "torch" not in PurePath(frame.file).parts]
+    return ", ".join([by, *(f"{PurePath(frame.file).name}:{frame.line}" for frame in (in_model or frames)[:1])])
+
+
+def cut_in_graph(placeholder: Any) -> str:
+    """What cuts off the gradient of a parameter in an exported graph: the first detach, or region without gradients, that its value
+    reaches. A parameter that nothing uses is not used."""
+    if not placeholder.users:
+        return "not used"
+    waiting, visited = deque(placeholder.users), set(placeholder.users)
+    while waiting:
+        node = waiting.popleft()
+        operation = str(node.target).removeprefix("aten.").partition(".")[0]
+        if operation == "detach" or operation == "wrap_with_set_grad_enabled":
+            return _cut_at("detach" if operation == "detach" else "no_grad", frames_of_text(node.meta.get("stack_trace") or ""))
+        fresh = [user for user in node.users if user not in visited]
+        visited.update(fresh)
+        waiting.extend(fresh)
+    return ""
+
+
+def reached_leaves(result: Any) -> set[int] | None:
+    """The ids of the tensors that the gradient of a result arrives at; None if the result has none."""
+    waiting = [tensor.grad_fn for _, tensor in tensors(result) if tensor.grad_fn is not None]
+    if not waiting:
+        return None
+    visited = set(waiting)
+    reached: set[int] = set()
+    while waiting:
+        function = waiting.pop()
+        variable = getattr(function, "variable", None)
+        if variable is not None:
+            reached.add(id(variable))
+        fresh = {following for following, _ in function.next_functions if following is not None} - visited
+        visited |= fresh
+        waiting.extend(fresh)
+    return reached

@@ -1,0 +1,119 @@
+"""torch.export, and what else to try where it refuses a model."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, redirect_stderr
+from typing import Any, NamedTuple
+
+from opscope.readers.torch.caches import caches_registered
+from opscope.readers.torch.undisturbed import same_settings, same_state
+
+
+class Exported(NamedTuple):
+    """What torch.export made of a module."""
+
+    program: Any
+    """The exported program; None if torch.export refuses the module in every way."""
+    kwargs: dict[str, Any]
+    """The keywords that it was exported with."""
+    note: str = ""
+    """How it was exported, if not as asked, and why."""
+    refusal: str = ""
+    """A paragraph that says why there is no program."""
+
+
+class _Way(NamedTuple):
+    """One way to call torch.export; `words` say what differs from what was asked."""
+
+    kwargs: dict[str, Any]
+    dynamic_shapes: Any
+    strict: bool
+    words: str = ""
+
+
+@contextmanager
+def exported_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None, strict: bool = False) -> Iterator[Exported]:
+    """The exported program, or why there is none. The program may be read only inside the context."""
+    import torch
+
+    def attempt(way: _Way) -> Any:
+        try:
+            with _quietly(), same_settings(), same_state(module, args, kwargs):  # export leaves fake tensors behind in some models
+                return torch.export.export(module, args, way.kwargs, dynamic_shapes=way.dynamic_shapes, strict=way.strict)
+        except Exception as error:  # export passes on whatever the model, Dynamo or a fake tensor raises
+            return error
+
+    asked = _Way(kwargs, dynamic_shapes, strict)
+    with ExitStack() as registered:
+        result = attempt(asked)
+        if isinstance(result, Exception) and "DynamicCache" in str(result) and registered.enter_context(caches_registered()):
+            result = attempt(asked)
+        if not isinstance(result, Exception):
+            yield Exported(result, kwargs)
+            return
+        reason = _reason(result)
+        for way in _other_ways(module, asked, result):
+            program = attempt(way)
+            if not isinstance(program, Exception):
+                yield Exported(program, way.kwargs, f"Exported {way.words}, because torch.export refuses it otherwise ({reason}).")
+                return
+        yield Exported(None, kwargs, refusal=f"torch.export failed on {module_name(module)} ({type(result).__name__}): {reason}.")
+
+
+def _other_ways(module: Any, asked: _Way, error: Exception) -> Iterator[_Way]:
+    """What may work where the way that was asked for does not. Each keeps what the ones before it changed for good reason."""
+    way = asked
+    if "Cache" in str(error) and _takes(module, "use_cache"):
+        shapes = asked.dynamic_shapes
+        if isinstance(shapes, Mapping):
+            shapes = {**shapes, "use_cache": None}
+        way = _Way({**asked.kwargs, "use_cache": False}, shapes, asked.strict, "with use_cache=False")
+        yield way
+    if asked.dynamic_shapes is not None:
+        yield way._replace(dynamic_shapes=None, words=_and(way.words, "without dynamic_shapes, for the sizes of these inputs only"))
+    if asked.strict:
+        yield way._replace(strict=False, words=_and(way.words, "with strict=False"))
+
+
+def _and(words: str, more: str) -> str:
+    return f"{words} and {more}" if words else more
+
+
+def _takes(module: Any, keyword: str) -> bool:
+    try:
+        parameters = inspect.signature(module.forward).parameters
+    except (TypeError, ValueError):
+        return False
+    return keyword in parameters or any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Silence torch.export, which logs pages about a failure before raising it. opscope reports the reason once."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with redirect_stderr(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
+
+
+def _reason(error: BaseException) -> str:
+    """Why torch.export failed, from the first paragraph of its error, which may run over pages."""
+    words = str(error).strip() or type(error).__name__
+    paragraphs = words.split("\n\n")
+    paragraph = " ".join(" ".join(paragraphs[: 2 if paragraphs[0].endswith(":") else 1]).split())
+    if len(paragraph) > 400:
+        paragraph = f"{paragraph[:400].rsplit(' ', 1)[0]} …"
+    return paragraph.rstrip(".")
+
+
+def module_name(module: Any) -> str:
+    return str(getattr(module, "opscope_name", None) or getattr(module, "original_name", None) or type(module).__name__)

@@ -1,0 +1,39 @@
+"""What is probably wrong with the inputs of a module that fails before its first operation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from opscope.readers.torch.names import ONE_BY_ONE
+
+
+def input_mistake(args: tuple[Any, ...]) -> str:
+    """A common mistake, and what to write instead; empty if there is none."""
+    if args and all(isinstance(size, int) and not isinstance(size, bool) for argument in args for size in _items(argument)):
+        return "pass tensors, not sizes: opscope.capture(model, torch.rand(1, 3, 224, 224))"
+    if any(type(argument) in (tuple, list) for argument in args):
+        return ONE_BY_ONE
+    if any(isinstance(argument, Mapping) for argument in args):
+        return "pass the entries of a dict as keywords: opscope.capture(model, **inputs)"
+    if any(type(argument).__module__ == "numpy" for argument in args):
+        return "pass tensors, not NumPy arrays: opscope.capture(model, torch.from_numpy(x))"
+    return ""
+
+
+def input_hint(module: Any, args: tuple[Any, ...]) -> str:
+    return input_mistake(args) or f"pass the inputs that its forward takes: {', '.join(input_names(module)) or 'none'}"
+
+
+def input_names(module: Any) -> list[str]:
+    """The names of the positional parameters of `forward`."""
+    try:
+        parameters = inspect.signature(module.forward).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _items(argument: Any) -> Any:
+    return argument if type(argument) in (tuple, list) else (argument,)
