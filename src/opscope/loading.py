@@ -13,12 +13,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from opscope.analysis.devices import device_of
 from opscope.analysis.enrich import with_groupings
+from opscope.analysis.inside import inside as taken_inside
 from opscope.analysis.roofline import with_estimates
 from opscope.analysis.summary import Summary
 from opscope.demo import source_path
 from opscope.errors import OpscopeError, SourceError, in_source
 from opscope.measuring import measured
-from opscope.naming import checks_keywords, find_module, listed, suggest
+from opscope.naming import WHOLE_SOURCE, Part, checks_keywords, find_module, listed, suggest
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, find_reader, read
 from opscope.readers.profiles import TIMED, timed_with
@@ -44,10 +45,13 @@ def load(
     format: str | None = None,
     profile: str | PathLike[str] | None = None,
     device: str | None = None,
+    stage: str | None = None,
+    inside: str | None = None,
     progress: Progress | None = None,
 ) -> Program:
     """The program of a source. `module` chooses one of several, by the name of the module or of its program. `profile` is a file with
     measured times, which become metrics of the program. So do the times at best on a `device` ("h200", or a JSON file with its rates).
+    `stage` is that of a model which a `module:callable` names; `inside` is the module of the model to take ("layers.0.self_attn").
 
     A source with several modules needs `module`; `load_all` returns all of them. Recordings and directories of compiler dumps are opened
     by `open_recording`; `run.opscope@12` is the program after one of the passes.
@@ -55,12 +59,15 @@ def load(
     name = fspath(source)
     if not split_at(name)[1] and is_recording_source(name, format):
         raise SourceError(f"is a recording; use opscope.open_recording, or name one of its passes: {name}@12", name)
-    return only_program(name, load_all(name, module=module, format=format, profile=profile, device=device, progress=progress))
+    programs = load_all(name, module=module, format=format, profile=profile, device=device, stage=stage, inside=inside, progress=progress)
+    return only_program(name, programs)
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program:
-    """A live object as a Program, with the groupings that analysis finds, such as the clusters of a quantized model."""
-    return with_groupings(capture_object(obj, *args, **options))
+    """A live object as a Program, with the groupings that analysis finds, such as the clusters of a quantized model. `inside` is the
+    module of it to take: "layers.0.self_attn"."""
+    part = Part(inside=options.pop("inside", None))
+    return _taken(with_groupings(capture_object(obj, *args, **options)), part)
 
 
 def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
@@ -87,15 +94,18 @@ def load_all(
     profile: str | PathLike[str] | None = None,
     device: str | None = None,
     measure: bool = False,
+    stage: str | None = None,
+    inside: str | None = None,
     progress: Progress | None = None,
 ) -> list[Program]:
     """Every program of a source, in order, or only that of a module. For a recording, the final program of each module. With `measure`,
-    the model that a `module:callable` names runs, and its nodes have measured times."""
+    the model that a `module:callable` names runs, and its nodes have measured times. `stage` and `inside` are as in `load`."""
+    part = Part(stage, inside)
     chosen_device = None if device is None else device_of(device)
     if measure:
-        programs = [_measured(fspath(source), profile).program]
+        programs = [_measured(fspath(source), profile, part).program]
     else:
-        programs = _load_all(source, module, format, progress)
+        programs = _load_all(source, module, format, part, progress)
         programs = programs if profile is None else [timed.program for timed in timed_with(programs, profile)]
     return programs if chosen_device is None else [with_estimates(program, chosen_device) for program in programs]
 
@@ -107,24 +117,35 @@ def load_timed(
     format: str | None = None,
     profile: str | None = None,
     measure: bool = False,
+    part: Part = WHOLE_SOURCE,
     progress: Progress | None = None,
 ) -> list[Timed]:
     """Like `load_all`, with the times of each program: from `profile`, or from the source if it is a profile itself."""
     if measure:
-        return [_measured(source, profile)]
+        return [_measured(source, profile, part)]
     if profile is not None:
-        return timed_with(_load_all(source, module, format, progress), profile)
+        return timed_with(_load_all(source, module, format, part, progress), profile)
     if not split_at(source)[1] and source_path(source).exists() and not is_recording_source(source, format):
         opened = Source(source)
         reader = "" if opened.is_directory else find_reader(opened, format).name
         if reader in TIMED:
+            _refuse_stage(source, part)
             with in_source(source):
-                timed = TIMED[reader](opened, progress)
+                timed = [one._replace(program=_taken(one.program, part)) for one in TIMED[reader](opened, progress)]
                 return timed if module is None else [timed[find_module(module, [one.program.name for one in timed])]]
-    return [Timed(program, None) for program in _load_all(source, module, format, progress)]
+    return [Timed(program, None) for program in _load_all(source, module, format, part, progress)]
 
 
-def _measured(name: str, profile: str | PathLike[str] | None) -> Timed:
+def _taken(program: Program, part: Part) -> Program:
+    return program if part.inside is None else taken_inside(program, part.inside)
+
+
+def _refuse_stage(source: str, part: Part) -> None:
+    if part.stage is not None:
+        raise SourceError(f"is a file, which has one stage; leave out stage {part.stage!r}, or name the model itself: model:make", source)
+
+
+def _measured(name: str, profile: str | PathLike[str] | None, part: Part) -> Timed:
     """Run the model that a `module:callable` names."""
     match = _OBJECT.fullmatch(name)
     if profile is not None:
@@ -133,18 +154,19 @@ def _measured(name: str, profile: str | PathLike[str] | None) -> Timed:
         raise SourceError("is a file, and only a model can be measured; name a function that returns it and its inputs: model:make", name)
     obj, *inputs = _model(name, _resolve(name, match[1], match[2]))
     with in_source(name):
-        return measured(obj, tuple(inputs), {})
+        timed = measured(obj, tuple(inputs), {}, part.stage or "forward")
+        return timed._replace(program=_taken(timed.program, part))
 
 
-def _load_all(source: str | PathLike[str], module: str | None, format: str | None, progress: Progress | None) -> list[Program]:
+def _load_all(source: str | PathLike[str], module: str | None, format: str | None, part: Part, progress: Progress | None) -> list[Program]:
     name = fspath(source)
-    modules = _by_module(name, format, progress)
+    modules = _by_module(name, format, part, progress)
     programs = [with_groupings(program) for _, program in modules]
-    if module is None:
-        return programs
-    names = [program.name for program in programs]
     with in_source(name):
-        return [programs[find_module(module, names if names.count(module) == 1 else [name for name, _ in modules])]]
+        if module is not None:
+            names = [program.name for program in programs]
+            programs = [programs[find_module(module, names if names.count(module) == 1 else [name for name, _ in modules])]]
+        return [_taken(program, part) for program in programs]
 
 
 def load_recording(
@@ -153,6 +175,7 @@ def load_recording(
     module: str | None = None,
     format: str | None = None,
     device: str | None = None,
+    part: Part = WHOLE_SOURCE,
     whole: bool,
     diff: bool,
     progress: Progress | None = None,
@@ -161,6 +184,8 @@ def load_recording(
     base, which = split_at(source)
     if not (which and diff) and not (whole and not which and is_recording_source(source, format)):
         return None
+    if part != WHOLE_SOURCE:
+        raise SourceError(f"is a recording, of which a stage or a module cannot be taken; name one of its passes: {base}@12", source)
     chosen_device = None if device is None else device_of(device)
     recording = open_recording(base, progress, format=format)
     if chosen_device is not None:
@@ -177,6 +202,7 @@ def load_comparison(
     module: str | None = None,
     format: str | None = None,
     match_by_name: bool | None = None,
+    part: Part = WHOLE_SOURCE,
     progress: Progress | None = None,
 ) -> Recording:
     """Two sources, or passes of one, as a recording of two snapshots. `b` can be just @13, a pass of the same recording as `a`.
@@ -188,8 +214,8 @@ def load_comparison(
         raise OpscopeError(f"A must name a recording, such as run.opscope{a}")
     second = _pass_of(a, b, format) if b.startswith("@") else b
     names = _told_apart(a, second)
-    old = _side(names[0], a, format, module, progress)
-    new = _side(names[1], second, format, module, progress)
+    old = _side(names[0], a, format, module, part, progress)
+    new = _side(names[1], second, format, module, part, progress)
     if old.compilation is None or old.compilation != new.compilation:
         ids: str | None = EITHER if match_by_name is None else "names" if match_by_name else PLACES
         return compare(old.side, new.side, ids)
@@ -219,10 +245,10 @@ class _Read(NamedTuple):
     ids: str | None = None
 
 
-def _side(name: str, source: str, format: str | None, module: str | None, progress: Progress | None) -> _Read:
+def _side(name: str, source: str, format: str | None, module: str | None, part: Part, progress: Progress | None) -> _Read:
     base, which = split_at(source)
-    if not which and not is_recording_source(source, format):
-        return _Read(Side(name, only_program(source, load_all(source, module=module, format=format, progress=progress))))
+    if part.inside is not None or (not which and not is_recording_source(source, format)):
+        return _Read(Side(name, only_program(source, _load_all(source, module, format, part, progress))))
     recording = open_passes(base, progress, format=format)
     snapshot = recording.snapshot(which, module) if which else _last_snapshot(source, recording, module)
     side = Side(name, snapshot.program, snapshot.origins)
@@ -267,11 +293,12 @@ def _several_modules(names: Sequence[str]) -> str:
     return f"has {len(names)} modules; choose one with --module NAME (in Python module=NAME): {listed(names)}"
 
 
-def _by_module(name: str, format: str | None, progress: Progress | None) -> list[tuple[str, Program]]:
+def _by_module(name: str, format: str | None, part: Part, progress: Progress | None) -> list[tuple[str, Program]]:
     """Programs, each with the name of its module: in a recording, the program may have another name."""
     match = _OBJECT.fullmatch(name)
     if match and not source_path(name).exists():
-        return _named(_programs_of(name, _resolve(name, match[1], match[2])))
+        return _named(_programs_of(name, _resolve(name, match[1], match[2]), part))
+    _refuse_stage(name, part)
     base, which = split_at(name)
     if which:
         snapshot = open_passes(base, progress, format=format).snapshot(which)
@@ -324,26 +351,28 @@ def _model(name: str, target: Any) -> tuple[Any, ...]:
     return target if type(target) is tuple and target else (target,)
 
 
-def _programs_of(name: str, target: Any) -> list[Program]:
+def _programs_of(name: str, target: Any, part: Part) -> list[Program]:
     """The programs of an object."""
     obj, *inputs = _model(name, target)
-    if not inputs and isinstance(obj, Program):
-        return [obj]
-    if not inputs and isinstance(obj, list) and obj and all(isinstance(item, Program) for item in obj):
-        return obj
+    programs = obj if isinstance(obj, list) else [obj]
+    if not inputs and programs and all(isinstance(item, Program) for item in programs):
+        if part.stage is not None:
+            raise SourceError(f"returns a Program, which has one stage; leave out stage {part.stage!r}", name)
+        return programs
     with in_source(name):
-        return [_captured(obj, inputs)]
+        return [_captured(obj, inputs, part)]
 
 
-def _captured(obj: Any, inputs: list[Any]) -> Program:
+def _captured(obj: Any, inputs: list[Any], part: Part) -> Program:
     """Capture a model with its inputs: `(model, x)`. If the model cannot take a tuple, `(model, (x,))` as in torch.export works too."""
+    options = {} if part.stage is None else {"stage": part.stage}
     try:
-        return capture(obj, *inputs)
+        return capture(obj, *inputs, **options)
     except OpscopeError as error:
         if len(inputs) != 1 or type(inputs[0]) is not tuple:
             raise
         try:
-            return capture(obj, *inputs[0])
+            return capture(obj, *inputs[0], **options)
         except OpscopeError:
             raise error from None
 

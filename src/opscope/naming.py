@@ -1,4 +1,4 @@
-"""Names that users type: which module they mean, and what they probably meant if there is no such name."""
+"""Names that users type: which module or part they mean, and what they probably meant if there is no such name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from opscope.errors import OpscopeError
 
@@ -19,6 +19,16 @@ _MOST_COMPARED = 20_000
 _MOST_SUGGESTED = 3
 _SHORTEST_PART = 3
 """Shorter parts occur in too many names."""
+
+
+class Part(NamedTuple):
+    """What to take of a source: a stage of the model that a `module:callable` names, and one of its modules."""
+
+    stage: str | None = None
+    inside: str | None = None
+
+
+WHOLE_SOURCE = Part()
 
 
 def find_module(name: str, names: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from opscope.cli.source import device_option, measure_option, one_or_programs, p
 from opscope.cli.table import blocks, count, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import in_source
+from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
@@ -41,6 +42,7 @@ def command(
     other: str | None,
     module: str | None,
     from_format: str | None,
+    part: Part,
     profile: str | None,
     measure: bool,
     by: str | None,
@@ -75,7 +77,7 @@ def command(
 
     def load(name: str) -> list[Timed]:
         with progress(f"reading {name}") as report:
-            timed = load_timed(name, module=module, format=from_format, profile=profile, measure=measure, progress=report)
+            timed = load_timed(name, module=module, format=from_format, profile=profile, measure=measure, part=part, progress=report)
         return [one for one in timed if one.times is not None] or timed
 
     if other is not None:

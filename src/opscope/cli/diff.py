@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import from_option, module_option
+from opscope.cli.source import from_option, module_option, part_options
 from opscope.cli.table import blocks, rest, table
 from opscope.cli.view_options import DrawingCommand, FlagOptions, view_options
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
+from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
 
@@ -30,6 +31,7 @@ _LONGEST_NODE = 160
 @click.argument("b", metavar="B", type=click.Path(allow_dash=True))
 @module_option
 @from_option
+@part_options
 @click.option(
     "--match-by-name/--no-match-by-name",
     default=None,
@@ -48,6 +50,7 @@ def command(
     b: str,
     module: str | None,
     from_format: str | None,
+    part: Part,
     match_by_name: bool | None,
     everything: bool,
     as_text: bool,
@@ -72,7 +75,7 @@ def command(
     if target is None and (options.given or force):
         flag = options.spelled(options.given[0].name) if options.given else "--force"
         raise OpscopeError(f"{flag} only applies with -o FILE; add -o FILE, or leave it out")
-    comparison = _read(a, b, module, from_format, match_by_name)
+    comparison = _read(a, b, module, from_format, match_by_name, part)
     if target is not None:
         _write(comparison, target, options)
         return
@@ -109,11 +112,11 @@ def _target(output: str, options: FlagOptions, force: bool, sources: tuple[str, 
     return target
 
 
-def _read(a: str, b: str, module: str | None, format: str | None, match_by_name: bool | None) -> Recording:
+def _read(a: str, b: str, module: str | None, format: str | None, match_by_name: bool | None, part: Part) -> Recording:
     from opscope.loading import load_comparison
 
     with progress(f"reading {a} and {b}") as report:
-        return load_comparison(a, b, module=module, format=format, match_by_name=match_by_name, progress=report)
+        return load_comparison(a, b, module=module, format=format, match_by_name=match_by_name, part=part, progress=report)
 
 
 def _write(comparison: Recording, target: Path, options: FlagOptions) -> None:

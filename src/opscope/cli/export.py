@@ -11,6 +11,7 @@ from opscope.cli.progress import progress
 from opscope.cli.source import device_option, profile_option, read_all, read_recording, source_options
 from opscope.cli.view_options import DrawingCommand, FlagOptions, view_options
 from opscope.errors import OpscopeError, SourceError
+from opscope.naming import Part
 
 
 @click.command(cls=DrawingCommand)
@@ -25,6 +26,7 @@ def command(
     source: str,
     module: str | None,
     from_format: str | None,
+    part: Part,
     profile: str | None,
     device: str | None,
     output: str,
@@ -40,6 +42,7 @@ def command(
     \b
     opscope export step.hlo -o step.svg --depth 3        picture, groups expanded three deep
     opscope export step.hlo -o dot.png --around dot.105  picture of a node and its neighbours
+    opscope export model:make -o attn.svg --inside layers.0.self_attn
     opscope export step.hlo -o step.html                 the viewer in one file, to share
     opscope export step.hlo -o step.json                 data that opscope reads back
     opscope export dump_dir -o run.opscope               every pass in one file
@@ -59,8 +62,8 @@ def command(
     if not force:
         refuse_to_replace(target, row.name, row.begins, Path(source))
     has_passes = row.passes and profile is None
-    recording = read_recording(source, from_format, module, device, whole=has_passes, diff=options.diff is not None)
-    content = read_all(source, from_format, module, profile, device) if recording is None else [recording]
+    recording = read_recording(source, from_format, module, device, part, whole=has_passes, diff=options.diff is not None)
+    content = read_all(source, from_format, module, profile, device, part) if recording is None else [recording]
     remember_source(source, *content)
     with progress(f"writing {output}") as report:
         try:

@@ -10,6 +10,7 @@ import click
 from opscope.cli.progress import progress
 from opscope.cli.source import one_or_programs, profile_option, read_all, source_options
 from opscope.cli.table import blocks, count, modules, rest, table
+from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 15
 MOST_BLOCKS = 4
+MOST_LOOPS = 4
 
 
 @click.command()
@@ -27,7 +29,7 @@ MOST_BLOCKS = 4
 @click.option("--all", "everything", is_flag=True, help="List every graph and op instead of the largest.")
 @click.option("--as-xla", is_flag=True, help="Count FLOPs and bytes as XLA's own analysis does: no custom calls, each loop once.")
 def command(
-    source: str, module: str | None, from_format: str | None, profile: str | None, as_json: bool, everything: bool, as_xla: bool
+    source: str, module: str | None, from_format: str | None, part: Part, profile: str | None, as_json: bool, everything: bool, as_xla: bool
 ) -> None:
     """Summarize SOURCE: graphs, nodes by op, parameters, FLOPs and bytes.
 
@@ -38,24 +40,25 @@ def command(
     \b
     opscope info step.hlo
     opscope info step.hlo --json | jq .flops
+    opscope info model:make --stage joint
     zcat step.hlo.gz | opscope info -
     """
     from opscope.analysis.info import info_of
 
-    programs = read_all(source, from_format, module, profile)
+    programs = read_all(source, from_format, module, profile, part=part)
     with progress(f"counting {source}"):
         infos = [info_of(program, as_xla) for program in programs]
     if as_json:
         say_json(one_or_programs([info.to_json() for info in infos]), indent=1)
     elif len(infos) == 1:
-        say(*_lines(infos[0], None if everything else MOST_ROWS))
+        say(*_lines(infos[0], None if everything else MOST_ROWS, as_xla))
     else:
         rows = [("module", "graphs", "nodes", "entry")]
         rows += [(info.name, f"{len(info.graphs):,}", f"{info.nodes:,}", info.entry) for info in infos]
         say(*modules(rows, "lrr"))
 
 
-def _lines(info: Info, most: int | None) -> list[str]:
+def _lines(info: Info, most: int | None, as_xla: bool) -> list[str]:
     graphs = sorted(info.graphs, key=lambda graph: -graph.nodes)
     rows = [("graph", "nodes", "FLOPs", "bytes", "called")]
     for graph in graphs[:most]:
@@ -64,15 +67,18 @@ def _lines(info: Info, most: int | None) -> list[str]:
         rows.append((graph.name, f"{graph.nodes:,}", flops, moved, called))
     ops = [("op", "nodes", "kind"), *((op, f"{count:,}", kind) for op, count, kind in info.ops[:most])]
     return blocks(
-        table(_facts(info)),
+        table(_facts(info, as_xla)),
         table(rows, "lrrrr") + rest(len(graphs), most, "graphs"),
         table(ops, "lrl") + rest(len(info.ops), most, "ops"),
     )
 
 
-def _facts(info: Info) -> list[tuple[str, str]]:
+def _facts(info: Info, as_xla: bool) -> list[tuple[str, str]]:
     graphs = "1 graph" if len(info.graphs) == 1 else f"{len(info.graphs):,} graphs"
-    flops = _known(short_number, info.flops, info.unknown_flops)
+    apart = info.transcendentals if as_xla else 0
+    flops = _known(short_number, info.flops - apart, info.unknown_flops)
+    if apart:
+        flops += f", and {count(apart, 'transcendental')}"
     if info.unknown_flops:
         flops += f"{_joint(info.flops)} {count(info.unknown_flops, 'operation')} of unknown cost ({', '.join(info.unknown_flops_ops[:4])})"
     moved = _known(lambda size: f"{short_bytes(size)} read and written", info.bytes, info.unknown_bytes)
@@ -86,6 +92,7 @@ def _facts(info: Info) -> list[tuple[str, str]]:
         ("bytes", moved),
         *_halves(info),
         *_blocks(info),
+        *_loops(info),
         *([] if info.device_seconds is None else [("device time", f"{short_seconds(info.device_seconds)}, measured")]),
         *(("note", note) for note in info.notes),
     ]
@@ -105,6 +112,17 @@ def _blocks(info: Info) -> list[tuple[str, str]]:
     shown = [f"{block.title} ×{block.repeats} ({block.nodes:,} nodes each)" for block in info.blocks[:MOST_BLOCKS]]
     more = [f"{len(info.blocks) - MOST_BLOCKS:,} more"] if len(info.blocks) > MOST_BLOCKS else []
     return [("blocks", ", ".join([*shown, *more]) + " (found by shape)")]
+
+
+def _loops(info: Info) -> list[tuple[str, str]]:
+    """The loops, with what their values are."""
+    rows = []
+    for loop in info.loops[:MOST_LOOPS]:
+        parts = [f"{count(number, slot)} ({short_bytes(loop.bytes[slot])})" for slot, number in loop.values.items()]
+        runs = "" if loop.trips is None else f" ×{loop.trips:,}"
+        rows.append(("loop", f"{loop.node}{runs}" + (f": {', '.join(parts)}" if parts else "")))
+    more = len(info.loops) - MOST_LOOPS
+    return [*rows, *([("loops", f"{more:,} more")] if more > 0 else [])]
 
 
 def _known(text: Callable[[float], str], amount: int, unknown: int) -> str:

@@ -13,6 +13,7 @@ from opscope.cli.source import one_or_programs, source_options
 from opscope.cli.table import BARS, blocks, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
+from opscope.naming import Part
 from opscope.quantities import short_bytes
 from opscope.terminal import say, say_json
 
@@ -60,6 +61,7 @@ def command(
     source: str,
     module: str | None,
     from_format: str | None,
+    part: Part,
     node: str | None,
     per: str,
     what_if: tuple[str, ...],
@@ -88,13 +90,13 @@ def command(
             raise click.UsageError("-o writes the memory as it is; leave out --what-if and --suggest.")
         from opscope.cli.what_if import show
 
-        show(source, module, from_format, what_if, suggest, as_json)
+        show(source, module, from_format, part, what_if, suggest, as_json)
         return
     from opscope.memory.report import to_json
     from opscope.memory.sources import read_memory
 
     with progress(f"reading {source}") as report:
-        memories = read_memory(source, module, from_format, report)
+        memories = read_memory(source, module, from_format, report, part)
     if len(memories) > 1 and (node is not None or output is not None):
         flag = "--at" if output is None else "-o"
         raise OpscopeError(f"{source}: has {len(memories)} modules; choose one with --module NAME to use {flag}")

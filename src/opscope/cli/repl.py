@@ -12,8 +12,9 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.prompt.source_flags import chosen_source, read_compiled, source_flags
-from opscope.cli.source import from_option, module_option, read_one
+from opscope.cli.source import from_option, module_option, part_options, read_one
 from opscope.errors import OpscopeError
+from opscope.naming import Part
 from opscope.terminal import say
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _MOST_LISTED = 100
 @source_flags
 @module_option
 @from_option
+@part_options
 @click.option("--live", is_flag=True, help="Show drawings in one browser tab instead of writing a file for each.")
 @click.option(
     "-o",
@@ -45,6 +47,7 @@ def command(
     platform: str,
     module: str | None,
     from_format: str | None,
+    part: Part,
     live: bool,
     output: str | None,
     browser: str | None,
@@ -67,7 +70,7 @@ def command(
     if live and output:
         raise OpscopeError("--live draws in the browser and --output into files; use only one of them")
     path, format = chosen_source(source, files)
-    program = read_compiled(path, platform) if platform else read_one(path, format or from_format, module)
+    program = read_compiled(path, platform) if platform else read_one(path, format or from_format, module, part)
     directory = Path(output) if output else None
     drawer = LiveDrawer(program, say, browser) if live else FileDrawer(directory, browser)
     most = _MOST_LISTED if sys.stdout.isatty() else None

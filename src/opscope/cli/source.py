@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from opscope.cli.progress import progress
+from opscope.naming import WHOLE_SOURCE, Part
 
 if TYPE_CHECKING:
     from opscope.program import Program
@@ -36,24 +38,44 @@ device_option = click.option(
 measure_option = click.option("--measure", is_flag=True, help="Run the model that SOURCE names (module:callable), and measure its nodes.")
 
 
+def part_options(command: Command) -> Command:
+    """--stage and --inside, as one argument `part`."""
+
+    @wraps(command)
+    def with_part(*args: Any, stage: str | None, inside: str | None, **options: Any) -> Any:
+        return command(*args, part=Part(stage, inside), **options)
+
+    stages = "forward, joint, autograd or eager (PyTorch); jaxpr, stablehlo, hlo or optimized (JAX)"
+    with_stage = click.option("--stage", metavar="NAME", help=f"Stage of the model that SOURCE (module:callable) names: {stages}.")
+    with_inside = click.option("--inside", metavar="MODULE", help="Take only this module of the model, such as layers.0.self_attn.")
+    return with_stage(with_inside(with_part))  # type: ignore[return-value]
+
+
 def at_terminal() -> bool:
     """Whether a person is there, and not a script."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def source_options(command: Command) -> Command:
-    """SOURCE, --module and --from."""
-    return click.argument("source", metavar="SOURCE", type=click.Path(allow_dash=True))(module_option(from_option(command)))
+    """SOURCE, --module, --from, --stage and --inside."""
+    return click.argument("source", metavar="SOURCE", type=click.Path(allow_dash=True))(module_option(from_option(part_options(command))))
 
 
 def read_all(
-    source: str, format: str | None = None, module: str | None = None, profile: str | None = None, device: str | None = None
+    source: str,
+    format: str | None = None,
+    module: str | None = None,
+    profile: str | None = None,
+    device: str | None = None,
+    part: Part = WHOLE_SOURCE,
 ) -> list[Program]:
     """Every program of SOURCE, or only that of `module`, with a progress bar if it takes long."""
     from opscope.loading import load_all
 
     with progress(f"reading {source}") as report:
-        return load_all(source, module=module, format=format, profile=profile, device=device, progress=report)
+        return load_all(
+            source, module=module, format=format, profile=profile, device=device, stage=part.stage, inside=part.inside, progress=report
+        )
 
 
 def one_or_programs(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -61,18 +83,18 @@ def one_or_programs(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return rows[0] if len(rows) == 1 else {"programs": rows}
 
 
-def read_one(source: str, format: str | None = None, module: str | None = None, profile: str | None = None) -> Program:
+def read_one(source: str, format: str | None, module: str | None, part: Part) -> Program:
     """The only program of SOURCE, or that of `module`."""
     from opscope.loading import only_program
 
-    return only_program(source, read_all(source, format, module, profile))
+    return only_program(source, read_all(source, format, module, part=part))
 
 
 def read_recording(
-    source: str, format: str | None, module: str | None, device: str | None = None, *, whole: bool, diff: bool
+    source: str, format: str | None, module: str | None, device: str | None, part: Part, *, whole: bool, diff: bool
 ) -> Recording | None:
     """The recording to show, or None (see `load_recording`)."""
     from opscope.loading import load_recording
 
     with progress(f"reading {source}") as report:
-        return load_recording(source, module=module, format=format, device=device, whole=whole, diff=diff, progress=report)
+        return load_recording(source, module=module, format=format, device=device, part=part, whole=whole, diff=diff, progress=report)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import at_terminal, device_option, from_option, measure_option, module_option, profile_option
+from opscope.cli.source import at_terminal, device_option, from_option, measure_option, module_option, part_options, profile_option
 from opscope.cli.view_options import DrawingCommand, FlagOptions, serving_options, view_options
 from opscope.errors import SourceError
+from opscope.naming import Part
 from opscope.terminal import say
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @module_option
 @from_option
+@part_options
 @profile_option
 @device_option
 @measure_option
@@ -36,6 +38,7 @@ def command(
     browse: tuple[str, ...],
     module: str | None,
     from_format: str | None,
+    part: Part,
     profile: str | None,
     device: str | None,
     measure: bool,
@@ -70,13 +73,11 @@ def command(
     options = FlagOptions(**views)
     options.require("html", "the viewer")
     if sources:
-        served, config = _opened(sources, module, from_format, profile, device, measure, options)
+        served, config = _opened(sources, module, from_format, part, profile, device, measure, options)
     else:
-        _check_home(
-            options,
-            {"--module": module, "--from": from_format, "--profile": profile, "--device": device, "--measure": measure or None},
-            is_wanted=bool(browse) or no_browser,
-        )
+        of_source: dict[str, str | bool | None] = {"--module": module, "--from": from_format, "--profile": profile, "--device": device}
+        of_source |= {"--stage": part.stage, "--inside": part.inside, "--measure": measure or None}
+        _check_home(options, of_source, is_wanted=bool(browse) or no_browser)
         served, config = [], initial(options)
     serve(served, host=host, port=port, browser=not no_browser, watch=watch, config=config, browse=browse, say=say)
 
@@ -85,6 +86,7 @@ def _opened(
     sources: tuple[str, ...],
     module: str | None,
     format: str | None,
+    part: Part,
     profile: str | None,
     device: str | None,
     measure: bool,
@@ -100,13 +102,21 @@ def _opened(
 
     diff = options.diff is not None
     if diff and len(sources) > 1:
-        served: list[Served] = [_compared(sources, module, format, {"--profile": profile, "--device": device})]
+        served: list[Served] = [_compared(sources, module, format, part, {"--profile": profile, "--device": device})]
     else:
         served = [
             one
             for source in sources
             for one in open_source(
-                source, module=module, format=format, profile=profile, device=device, measure=measure, diff=diff, reading=progress
+                source,
+                module=module,
+                format=format,
+                part=part,
+                profile=profile,
+                device=device,
+                measure=measure,
+                diff=diff,
+                reading=progress,
             )
         ]
     first = served[0]
@@ -122,7 +132,7 @@ def _opened(
     return served, initial(options, first.recording if isinstance(first, ServedRecording) else first.program())
 
 
-def _compared(sources: tuple[str, ...], module: str | None, format: str | None, of_one: dict[str, str | None]) -> Served:
+def _compared(sources: tuple[str, ...], module: str | None, format: str | None, part: Part, of_one: dict[str, str | None]) -> Served:
     """`of_one` are options that apply to one source, by their flags."""
     from opscope.serve.opening import open_comparison
 
@@ -131,7 +141,7 @@ def _compared(sources: tuple[str, ...], module: str | None, format: str | None, 
     for flag, value in of_one.items():
         if value is not None:
             raise click.UsageError(f"{flag} applies to one source; leave it out with --diff.")
-    return open_comparison(*sources, module=module, format=format, reading=progress)
+    return open_comparison(*sources, module=module, format=format, part=part, reading=progress)
 
 
 def _check_home(options: FlagOptions, needs_source: dict[str, str | bool | None], is_wanted: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.cli.progress import progress
 from opscope.cli.source import read_one
 from opscope.cli.table import blocks, table
+from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
 
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
     from opscope.memory.what_if import Answer, Suggestion
 
 
-def show(source: str, module: str | None, format: str | None, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
+def show(source: str, module: str | None, format: str | None, part: Part, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
     """Print the peak as it is and with the changes that were asked for, or that are suggested."""
     from opscope.memory.shown import planner_of, remember_source
     from opscope.memory.what_if import change_of
 
     changes = [change_of(text) for text in what_if]
-    program = read_one(source, format, module)
+    program = read_one(source, format, module, part)
     remember_source(source, program)
     with progress(f"planning {source}"):
         planner = planner_of(program)

@@ -10,7 +10,7 @@ from opscope.memory.schedule import computed_memory
 from opscope.memory.torch_snapshot import read_snapshot
 from opscope.memory.xla_files import find_reports, is_about, program_of, reported_memory, reports_about
 from opscope.memory.xla_proto import proto_memory
-from opscope.naming import find_module
+from opscope.naming import WHOLE_SOURCE, Part, find_module
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.readers.source import Source
@@ -18,11 +18,13 @@ from opscope.readers.torch_memory import ALLOCATOR
 from opscope.readers.torch_memory.snapshot import is_snapshot
 
 
-def read_memory(source: str, module: str | None = None, format: str | None = None, progress: Progress | None = None) -> list[Memory]:
-    """The memory of every module of a source, or only of one."""
+def read_memory(
+    source: str, module: str | None = None, format: str | None = None, progress: Progress | None = None, part: Part = WHOLE_SOURCE
+) -> list[Memory]:
+    """The memory of every module of a source, or only of one. What a compiler reports is of a whole program; a `part` is computed."""
     path = source_path(source)
     reports = find_reports(path) if path.is_dir() else []
-    if reports:
+    if reports and part == WHOLE_SOURCE:
         if module is not None:
             with in_source(source):
                 reports = [reports[find_module(module, [each.module for each in reports])]]
@@ -31,8 +33,9 @@ def read_memory(source: str, module: str | None = None, format: str | None = Non
         with in_source(source):
             memories = read_snapshot(opened, progress)
             return memories if module is None else [memories[find_module(module, [each.name for each in memories])]]
-    programs = load_all(source, module=module, format=format, progress=progress)
-    return [reported_about(source, program) or computed_memory(program) for program in programs]
+    programs = load_all(source, module=module, format=format, stage=part.stage, inside=part.inside, progress=progress)
+    reported = [reported_about(source, program) if part == WHOLE_SOURCE else None for program in programs]
+    return [memory or computed_memory(program) for memory, program in zip(reported, programs, strict=True)]
 
 
 def reported_about(source: str, program: Program) -> Memory | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from opscope.errors import OpscopeError
 from opscope.loading import load_all, load_comparison, load_recording, only_program
 from opscope.memory.shown import remember_source
+from opscope.naming import WHOLE_SOURCE, Part
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.comparison import Side, compare
@@ -32,6 +33,7 @@ def open_source(
     *,
     module: str | None = None,
     format: str | None = None,
+    part: Part = WHOLE_SOURCE,
     profile: str | None = None,
     device: str | None = None,
     measure: bool = False,
@@ -46,7 +48,7 @@ def open_source(
     def read_recording() -> Recording | None:
         with reading(title) as report:
             recording = load_recording(
-                source, module=module, format=format, device=device, whole=profile is None, diff=diff, progress=report
+                source, module=module, format=format, device=device, part=part, whole=profile is None, diff=diff, progress=report
             )
         if recording is not None:
             remember_source(source, recording)
@@ -54,7 +56,17 @@ def open_source(
 
     def read_programs(name: str | None) -> list[Program]:
         with reading(title) as report:
-            programs = load_all(source, module=name, format=format, profile=profile, device=device, measure=measure, progress=report)
+            programs = load_all(
+                source,
+                module=name,
+                format=format,
+                profile=profile,
+                device=device,
+                measure=measure,
+                stage=part.stage,
+                inside=part.inside,
+                progress=report,
+            )
         remember_source(source, *programs)
         return programs
 
@@ -70,12 +82,14 @@ def open_source(
     return [Served(name, partial(reread, program.name), path, program) for name, program in named]
 
 
-def open_comparison(a: str, b: str, *, module: str | None = None, format: str | None = None, reading: Reading = quietly) -> Served:
+def open_comparison(
+    a: str, b: str, *, module: str | None = None, format: str | None = None, part: Part = WHOLE_SOURCE, reading: Reading = quietly
+) -> Served:
     """Two sources as one recording, read again whenever one of their files changes."""
 
     def read() -> Recording:
         with reading(f"reading {a} and {b}") as report:
-            return load_comparison(a, b, module=module, format=format, progress=report)
+            return load_comparison(a, b, module=module, format=format, part=part, progress=report)
 
     recording = read()
     files = [path for path in (Path(split_at(source)[0]) for source in (a, b)) if path.is_file()]
