@@ -111,6 +111,8 @@ def test_what_torch_exports_has_modules_and_lines(tmp_path: Path) -> None:
     gemm = next(node for node in program.main if node.op == "Gemm")
     assert gemm.scope == ("block: Sequential", "0: Linear")
     assert any(frame.file == __file__ for frame in gemm.source)
+    rows = {row.label: row for row in opscope.summary(program).rows}
+    assert rows["0: Linear"].parameters == 20 and rows["0: Linear"].layer.flops == 2 * 4 * 4
 
 
 def test_an_optimizer_is_recorded_and_compared() -> None:

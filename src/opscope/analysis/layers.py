@@ -1,15 +1,20 @@
-"""The layers of a captured torch program, as far as its graph shows them: the rows of a measured run, without running anything.
+"""The layers of a program, as far as its graph shows them: the rows of a measured run, without running anything.
 
 A group is a call of a module. Its inputs and outputs are the values that cross its boundary, its parameters are nodes, and multiply-adds
-follow from shapes. A forward graph does not show what autograd would save, so that stays open.
+follow from shapes. A forward graph does not show what autograd would save, so that stays open. Where a source has no groups, as many ONNX
+models, each operation is a layer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
-from opscope.analysis.mult_adds import kernel_of, mult_adds
+from opscope.analysis.flop_rules import multiply_adds
+from opscope.analysis.mult_adds import kernel_of
+from opscope.ops import LOOPS, facts_of, plain_name
+from opscope.ops.loops import trip_count
 from opscope.program import DIRECTION_ATTR, WHOLE, Graph, Node, Path, Program, TensorType, ValueRef, whole_number
 from opscope.readers.torch.measure import Layer, Measured
 
@@ -31,7 +36,7 @@ def layers_of(program: Program) -> Measured:
         if node.role in ("op", "output") and node.attrs.get(DIRECTION_ATTR) != "backward":
             layers.operation(graph, node)
     for node in graph.parameters:
-        layers.parameter(node)
+        layers.parameter(graph, node)
     return layers.measured(program)
 
 
@@ -52,11 +57,30 @@ class _Call(NamedTuple):
 class _Layers:
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.classes = program.attrs["modules"]
+        modules = program.attrs.get("modules")
+        self.classes: Mapping[str, str] = modules if isinstance(modules, Mapping) else {}
+        scopes = {node.scope for node in program.main if node.role == "op"}
+        self.has_groups = any(scopes)
+        self.skipped = int(bool(scopes) and all(scope[:1] == (program.name,) for scope in scopes))
+        """JAX names the whole function too; that is the model itself."""
         self.computes = program.main.attrs.get("kind") != "autograd"
         """Whether nodes have all their operands. Autograd functions do not: only their outputs are known."""
         self.calls = [_Call.of(Layer("", program.name, 0, -1))]
         self.number: dict[Path, int] = {(): 0}
+
+    def scope(self, node: Node) -> Path:
+        """The layer that a node belongs to."""
+        if self.has_groups or node.role != "op":
+            return node.scope[self.skipped :]
+        return (f"{node.id}: {node.op}",)
+
+    def _owner(self, graph: Graph, parameter: Node) -> Path:
+        """The layer of a parameter: where the source puts it, or else the innermost that all of its users are in."""
+        if parameter.scope or self.classes:
+            return self.scope(parameter)
+        used = [self.scope(graph[user]) for user in graph.users.get(parameter.id, ()) if graph[user].role == "op"]
+        shortest = min(used, key=len, default=())
+        return shortest[: next((depth for depth in range(len(shortest)) if len({path[depth] for path in used}) > 1), len(shortest))]
 
     def at(self, scope: Path) -> _Call:
         """The call for a scope, created with its enclosing calls if needed."""
@@ -71,7 +95,8 @@ class _Layers:
 
     def _layer(self, title: str, around: int, depth: int) -> Layer:
         """ "mlp@1: MLP" inside "layers.3" is the second call of "layers.3.mlp"."""
-        label, _, cls = title.rpartition(": ")
+        label, colon, cls = title.rpartition(": ")
+        label, cls = (label, cls) if colon else (title, "")
         name, at, repeat = label.rpartition("@")
         name = name if at else label
         outer = self.calls[around].layer.path
@@ -80,49 +105,70 @@ class _Layers:
         return Layer(path, cls, depth, around, repeat=(whole_number(repeat) or 0) if at else 0)
 
     def operation(self, graph: Graph, node: Node) -> None:
-        call = self.at(node.scope)
+        scope = self.scope(node)
+        call = self.at(scope)
         shapes: list[tuple[int | str, ...]] = []
         for name, index in node.inputs:
             source = graph[name]
             shapes += [kind.shape for _, kind in _values(source, index)]
             if _is_parameter(source):
-                if source.scope != node.scope:
+                if self._owner(graph, source) != scope:
                     call.shared[name] = _elements(source)
             elif source.role not in ("buffer", "constant", "gradient") and source.op != _ACCUMULATE:
-                self._cross(source, index, node.scope)
+                self._cross(source, index, scope)
                 if node.op == "output":
                     self.calls[0].outputs.update(_values(source, index))
         if node.role == "op":
-            self._count(call, node, shapes)
+            self._count(call, graph, node, shapes)
 
-    def _count(self, call: _Call, node: Node, shapes: list[tuple[int | str, ...]]) -> None:
+    def _count(self, call: _Call, graph: Graph, node: Node, shapes: list[tuple[int | str, ...]]) -> None:
         count = None
         if node.calls:
-            count = self._count_called(node)
+            count = self._count_called(graph, node)
         elif self.computes:
-            count = mult_adds(node.op, shapes, [kind.shape for kind in node.outputs], node.attrs)
+            count = multiply_adds(graph, node)
         layer = call.layer
         layer.flops = None if count is None or layer.flops is None else layer.flops + 2 * count
         kernel = kernel_of(node.op, shapes, node.attrs)
         if kernel:
             call.kernels.add(kernel)
 
-    def _count_called(self, node: Node) -> int | None:
-        """The multiply-adds of called graphs, for those that run once. How often others run, or which branch, is unknown; without
-        products it does not matter."""
-        total = 0
-        for name in node.calls:
-            for inner in self.program[name]:
-                operands = [kind.shape for source, index in inner.inputs for _, kind in _values(self.program[name][source], index)]
-                count = mult_adds(inner.op, operands, [kind.shape for kind in inner.outputs], inner.attrs) if inner.role == "op" else 0
-                if count is None or inner.calls or (count and not node.op.startswith("wrap")):
-                    return None
-                total += count
-        return total
+    @cached_property
+    def _products(self) -> dict[str, int | None]:
+        """The multiply-adds of each graph that is called, with those that it calls."""
+        counts: dict[str, int | None] = {}
+        for graph in self.program.callees_first():
+            if graph.name == self.program.entry:
+                continue
+            total: int | None = 0
+            for node in graph:
+                count = 0 if node.role != "op" else self._times(graph, node, counts) if node.calls else multiply_adds(graph, node)
+                total = None if total is None or count is None else total + count
+            counts[graph.name] = total
+        return counts
+
+    def _count_called(self, graph: Graph, node: Node) -> int | None:
+        return self._times(graph, node, self._products)
+
+    def _times(self, graph: Graph, node: Node, counts: Mapping[str, int | None]) -> int | None:
+        """The multiply-adds of the graphs that a node calls, as often as it runs them: a loop of unknown length makes them unknown, and so
+        do branches that differ, and operations that run a graph in a way of their own, unless it has no products."""
+        called = [counts.get(name) for name in node.calls]
+        known = [count for count in called if count is not None]
+        control = facts_of(node.op).control
+        if len(known) < len(called):
+            return None
+        if control == "cond":
+            return known[0] if len({*known}) == 1 else None
+        if control in LOOPS and any(known):
+            trips = trip_count(self.program, graph, node)
+            return None if trips is None else trips * sum(known)
+        runs_once = control in ("call", "fusion") or plain_name(node.op) == "shard_map" or node.op.startswith("wrap")
+        return sum(known) if runs_once or not any(known) else None
 
     def _cross(self, source: Node, index: int, into: Path) -> None:
         """Record a value as an output of the groups around its source and an input of those around its user, except common groups."""
-        out_of = source.scope
+        out_of = self.scope(source)
         common = 0
         while common < min(len(out_of), len(into)) and out_of[common] == into[common]:
             common += 1
@@ -131,12 +177,12 @@ class _Layers:
         for depth in range(common + 1, len(out_of) + 1):
             self.at(out_of[:depth]).outputs.update(_values(source, index))
 
-    def parameter(self, node: Node) -> None:
+    def parameter(self, graph: Graph, node: Node) -> None:
         if node.role == "input":
             self.calls[0].inputs.update(_values(node, WHOLE))
         if not _is_parameter(node):
             return
-        layer = self.at(node.scope).layer
+        layer = self.at(self._owner(graph, node)).layer
         elements = _elements(node)
         layer.own_parameters += elements
         layer.own_trainable += elements if node.attrs.get("trainable", True) else 0

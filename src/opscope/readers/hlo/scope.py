@@ -29,6 +29,8 @@ _TRANSFORMS = _BARE_TRANSFORMS | frozenset(
 )
 _CALLS = frozenset(["jit", "pjit", "xla_call", "core_call", "named_call"])
 _ANY = "primitive"
+_EQUINOX = "eqx.nn."
+"""Layers of Equinox open a scope with their class, which the name of a module's call already has: `layers.0: Linear/eqx.nn.Linear`."""
 _PLUMBING = frozenset(["closed_call", "core_closed_call", "core_call", "xla_call", "pjit"]) | frozenset(
     ["custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"]
 )
@@ -129,6 +131,7 @@ def _is_noise(element: _Element, before: _Element, *, is_inner: bool) -> bool:
         or (element.name in ("body", "cond") and before.name == "while")
         or (element.name == "main" and element.is_function and is_inner)
         or (element.is_wrapped and element == before)
+        or (element.name.startswith(_EQUINOX) and before.name.endswith(f": {element.name.removeprefix(_EQUINOX)}"))
     )
 
 

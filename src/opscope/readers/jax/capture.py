@@ -15,9 +15,10 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
-from opscope.readers.jax import flax, modules
-from opscope.readers.jax.flax import Call, named_calls
+from opscope.readers.jax import flax, haiku, modules
+from opscope.readers.jax.flax import Call
 from opscope.readers.jax.jaxpr import read_jaxpr
+from opscope.readers.jax.named_calls import named_calls
 from opscope.readers.mistakes import check_spelling
 from opscope.readers.mlir import read_mlir
 
@@ -41,14 +42,15 @@ def capture(
         kwargs["stage"], stage = stage, None
     elif not is_stage:
         raise OpscopeError(f"JAX has no stage {stage!r}; choose one of: {', '.join(STAGES)}")
-    program = _from_stage_object(obj, stage)
+    program = _from_stage_object(modules.unwrapped(obj), stage)
     if program is not None:
         return program
-    if not callable(obj):
+    call = haiku.as_function(Call(obj, args, kwargs))
+    if not callable(call.function):
         return None
-    check_spelling(obj, getattr(obj, "__name__", type(obj).__name__), kwargs, _OPTIONS)
-    call = Call(obj, args, kwargs)
-    function, args, kwargs, roles = modules.as_function(flax.as_function(call))
+    check_spelling(call.function, getattr(obj, "__name__", type(obj).__name__), kwargs, _OPTIONS)
+    call = modules.without_filter(call)
+    function, args, kwargs, roles, _ = modules.as_function(flax.as_function(call))
     if not args and not kwargs and _needs_inputs(function):
         name = getattr(function, "__name__", type(function).__name__)
         raise OpscopeError(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,6 +21,8 @@ class Call(NamedTuple):
     kwargs: dict[str, Any]
     roles: tuple[Role, ...] = ()
     """What each array is to the model, in the order in which JAX flattens the arguments; empty if unknown."""
+    is_filtered: bool = False
+    """Whether arguments that are not arrays are constants."""
 
 
 def as_function(call: Call) -> Call:
@@ -116,43 +117,3 @@ class _Inputs:
         function.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in (first, *self.arrays)])  # type: ignore[attr-defined]
         input_roles: list[Role] = ["input" for _ in sys.modules["jax"].tree_util.tree_leaves(self.arrays)]
         return Call(function, (state,), self.arrays, (*roles, *input_roles))
-
-
-@contextmanager
-def named_calls(call: Call) -> Iterator[None]:
-    """Give each submodule's call a scope named by its attribute, because nnx writes none into a trace. This covers a captured module,
-    and the modules passed to a captured function (a training step)."""
-    nnx = sys.modules.get("flax.nnx")
-    modules = [item for item in (call.function, *call.args, *call.kwargs.values()) if nnx and isinstance(item, nnx.Module)]
-    classes: set[Any] = set()
-    for module in modules:
-        for _, part in nnx.iter_modules(module) if nnx else ():
-            if callable(part):
-                classes.add(next(cls for cls in type(part).__mro__ if "__call__" in vars(cls)))
-    originals = {cls: vars(cls)["__call__"] for cls in classes}
-    try:
-        names: dict[int, tuple[Any, str]] = {}
-        for cls, original in originals.items():
-            cls.__call__ = _named(nnx, original, names)
-        yield
-    finally:
-        for cls, original in originals.items():
-            cls.__call__ = original
-
-
-def _named(nnx: Any, original: Any, names: dict[int, tuple[Any, str]]) -> Any:
-    """A module's `__call__`, run in its scope. A module without a name is the outermost (transformations make copies) and names its
-    submodules."""
-    import jax
-
-    def scoped(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if id(self) in names:
-            with jax.named_scope(names[id(self)][1]):
-                return original(self, *args, **kwargs)
-        for path, part in nnx.iter_modules(self):
-            if path:
-                attribute = ".".join(str(p) for p in path[-2:]) if str(path[-1]).isdigit() and len(path) > 1 else str(path[-1])
-                names[id(part)] = part, f"{attribute}: {type(part).__name__}"
-        return original(self, *args, **kwargs)
-
-    return scoped

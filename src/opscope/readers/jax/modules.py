@@ -1,11 +1,12 @@
 """Callable pytrees (the modules of Equinox and Penzai) as plain functions of their arrays, so that they can be traced like any other
-function. What is not an array in them, such as an activation function or the rate of a dropout, is a constant of the trace."""
+function. What is not an array in them, such as an activation function or the rate of a dropout, is a constant of the trace. So it is with
+Equinox's own transformations, such as `filter_jit`."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -15,14 +16,27 @@ from opscope.readers.jax.flax import Call
 _NUMBERS = (bool, int, float, complex)
 
 
+def unwrapped(obj: Any) -> Any:
+    """What `eqx.filter_jit(f).lower(…)` and its `.compile()` wrap, which are JAX's; any other object is returned as it is."""
+    if not type(obj).__module__.startswith("equinox."):
+        return obj
+    return next((getattr(obj, name) for name in ("lowered", "compiled") if hasattr(obj, name)), obj)
+
+
+def without_filter(call: Call) -> Call:
+    """The call of the function in an `eqx.filter_jit`; any other call is returned as it is."""
+    is_filtered = type(call.function).__module__.startswith("equinox.") and hasattr(call.function, "__wrapped__")
+    return call._replace(function=call.function.__wrapped__, is_filtered=True) if is_filtered else call
+
+
 def as_function(call: Call) -> Call:
     """A call of a module, or of a function that takes modules, as the call of a function of arrays; any other call is returned as it is."""
     is_module = _is_module(call.function)
-    if not is_module and not any(map(_is_module, (*call.args, *call.kwargs.values()))):
+    if not is_module and not call.is_filtered and not any(map(_is_module, (*call.args, *call.kwargs.values()))):
         return call
     inputs = [*call.args, *call.kwargs.values()]
     given = [call.function, *inputs] if is_module else inputs
-    traced = [_arrays_of(item) if is_module or _is_module(item) else item for item in given]
+    traced = [_arrays_of(item) if is_module or call.is_filtered or _is_module(item) else item for item in given]
     names = list(call.kwargs)
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -36,6 +50,22 @@ def as_function(call: Call) -> Call:
     run.__signature__ = _signature(call.function, is_module)  # type: ignore[attr-defined]
     keywords = dict(zip(names, traced[positional:], strict=True))
     return Call(run, tuple(traced[:positional]), keywords, _roles(*traced) if is_module else ())
+
+
+def iter_modules(module: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """An Equinox module and all modules in it, each with its path: ("layers", "0")."""
+    import jax
+
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), module)]
+    while waiting:
+        path, item = waiting.pop()
+        yield path, item
+        inner = jax.tree_util.tree_flatten_with_path(item, is_leaf=lambda part, item=item: part is not item and _is_module(part))[0]
+        waiting.extend((path + tuple(map(_key, keys)), part) for keys, part in reversed(inner) if part is not item and _is_module(part))
+
+
+def _key(key: Any) -> str:
+    return str(next((getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name)), key))
 
 
 def _is_module(item: Any) -> bool:

@@ -1,0 +1,99 @@
+"""Modules of Equinox and Haiku, and tables of JAX modules: real libraries, without anything run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope.program import Program
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+
+X = jnp.ones((4, 8))
+
+
+def scopes(program: Program) -> set[tuple[str, ...]]:
+    return {node.scope for graph in program for node in graph if node.scope}
+
+
+@pytest.fixture(scope="module")
+def mlp() -> Any:
+    eqx = pytest.importorskip("equinox")
+    return eqx.nn.MLP(8, 4, 16, 1, key=jax.random.key(0))
+
+
+@pytest.mark.parametrize("stage", ["jaxpr", "hlo"])
+def test_layers_of_equinox_have_the_names_of_their_attributes(mlp: Any, stage: str) -> None:
+    """Equinox itself writes only the class of a layer into a trace, which all layers share."""
+    innermost = {scope[-1] for scope in scopes(opscope.capture(mlp, X[0], stage=stage))}
+    assert {"layers.0: Linear", "layers.1: Linear"} <= innermost
+    assert not any("eqx.nn.Linear" in name for name in innermost)
+
+
+def test_what_filter_jit_makes_is_captured(mlp: Any) -> None:
+    """The function itself, what `lower` returns, and what it compiles to; the activation of the model is not an array."""
+    import equinox as eqx
+
+    def apply(model: Any, x: Any, doubled: bool) -> Any:
+        y = jax.vmap(model)(x)
+        return y * 2 if doubled else y
+
+    jitted = eqx.filter_jit(apply)
+    program = opscope.capture(jitted, mlp, X, True)
+    assert program.name == "apply" and "mul" in [node.op for node in program.main]
+    lowered = jitted.lower(mlp, X, True)
+    assert "dot" in [node.op for graph in opscope.capture(lowered) for node in graph]
+    assert opscope.capture(lowered.compile()).node_count > 0
+
+
+def test_equinox_classes_are_as_before(mlp: Any) -> None:
+    before = {cls: vars(cls)["__call__"] for cls in (type(mlp), type(mlp.layers[0]))}
+    opscope.capture(mlp, X[0])
+    assert {cls: vars(cls)["__call__"] for cls in before} == before
+
+
+@pytest.mark.parametrize("with_state", [False, True])
+def test_a_transformed_function_of_haiku(with_state: bool) -> None:
+    hk = pytest.importorskip("haiku")
+
+    def classify(x: Any) -> Any:
+        y = hk.nets.MLP([16, 4])(x)
+        return hk.BatchNorm(True, True, 0.9)(y, is_training=True) if with_state else y
+
+    program = opscope.capture((hk.transform_with_state if with_state else hk.transform)(classify), X)
+    assert program.name == "classify"
+    roles = [node.role for node in program.main.parameters]
+    assert roles.count("parameter") == (6 if with_state else 4) and ("buffer" in roles) == with_state and roles.count("input") == 1
+    assert any("linear_0" in part for scope in scopes(program) for part in scope)
+
+
+def test_tables_of_modules(mlp: Any) -> None:
+    """Shapes, parameters and multiply-adds of each layer, as torch modules have them."""
+    linen: Any = pytest.importorskip("flax.linen")
+
+    class Net(linen.Module):
+        @linen.compact
+        def __call__(self, x: Any) -> Any:
+            hidden = linen.relu(linen.Dense(16)(x))
+            return linen.Dense(4)(hidden)
+
+    for table in (opscope.summary(Net(), input_size=(4, 8)), opscope.summary(Net(), input_data=X)):
+        rows = {row.label: row for row in table.rows}
+        assert (rows["Dense_0"].parameters, rows["Dense_1"].parameters) == (8 * 16 + 16, 16 * 4 + 4)
+        assert rows["Dense_0"].layer.flops == 2 * 4 * 8 * 16
+        assert table.totals["parameters"] == 212 and table.totals["mult_adds"] == 4 * (8 * 16 + 16 * 4)
+    rows = {row.label: row for row in opscope.summary(mlp, input_size=(8,)).rows}
+    assert rows["layers.0: Linear"].parameters == 8 * 16 + 16
+    with pytest.raises(opscope.OpscopeError, match="device applies to torch modules"):
+        opscope.summary(mlp, input_size=(8,), device="cpu")
+
+
+def test_the_table_of_a_scan_counts_every_iteration() -> None:
+    def layers(w: Any, x: Any) -> Any:
+        return jax.lax.scan(lambda carry, each: (carry @ each, None), x, w)[0]
+
+    program = opscope.capture(layers, jnp.ones((24, 8, 8)), X)
+    assert opscope.summary(program).totals["mult_adds"] == 24 * 4 * 8 * 8
