@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opscope.analysis.flop_rules import APPLIED, AS_XLA, applied_flops, rule_of
+from opscope.analysis.flop_rules import APPLIED, AS_XLA, TRANSCENDENTAL, applied_flops, rule_of
 from opscope.analysis.library_calls import workspace
 from opscope.analysis.moved import Fused, Sizes, bytes_moved, fused_bytes, output_sizes
 from opscope.gc_pause import without_collecting
@@ -20,16 +20,18 @@ from opscope.program import Graph, Node, Program
 
 
 class Cost(NamedTuple):
-    """`unknown` operations are of unknown cost: `unknown_flops` of them are not in `flops`, `unknown_bytes` not in `bytes`."""
+    """`unknown` operations are of unknown cost: `unknown_flops` of them are not in `flops`, `unknown_bytes` not in `bytes`.
+    `transcendentals` are those of the `flops` that XLA lists apart: exponentials, roots, sines."""
 
     flops: int = 0
     bytes: int = 0
     unknown: int = 0
     unknown_flops: int = 0
     unknown_bytes: int = 0
+    transcendentals: int = 0
 
     def times(self, count: int) -> Cost:
-        return self._replace(flops=self.flops * count, bytes=self.bytes * count)
+        return self._replace(flops=self.flops * count, bytes=self.bytes * count, transcendentals=self.transcendentals * count)
 
 
 FREE = Cost()
@@ -111,11 +113,16 @@ class CostModel:
             self._run.update(node.calls)
             return self._control_flow(graph, node, facts.control, bodies)
         self._applied.update(node.calls)
+        transcendentals: int | None = None
         if bodies and name not in _COMPARES:
             inside = _sum(bodies)
             flops = inside.flops if is_fusion else applied_flops(graph, node, name, [body.flops for body in bodies])
+            if inside.transcendentals:
+                applied = [body.transcendentals for body in bodies]
+                transcendentals = inside.transcendentals if is_fusion else applied_flops(graph, node, name, applied)
         else:
             flops, inside = self._flops(graph, node, name), FREE
+            transcendentals = flops if name in TRANSCENDENTAL else 0
         moved = bytes_moved(sizes, node, name, self._part_of(node, name, is_fusion))
         return Cost(
             flops or 0,
@@ -123,6 +130,7 @@ class CostModel:
             inside.unknown_flops + (flops is None or moved is None),
             inside.unknown_flops + (flops is None),
             int(moved is None),
+            transcendentals or 0,
         )
 
     def _flops(self, graph: Graph, node: Node, name: str) -> int | None:

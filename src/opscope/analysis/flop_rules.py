@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 
+from opscope.analysis.composite_flops import composite_flops, is_composite
 from opscope.analysis.library_calls import library_flops
 from opscope.analysis.moved import size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
@@ -17,6 +18,13 @@ from opscope.analysis.window import convolution_taps, window_size
 from opscope.ops import CATEGORIES, category_of, plain_name
 from opscope.program import UNKNOWN_TYPE, Graph, Node, TensorType, whole_number
 
+TRANSCENDENTAL = frozenset(
+    (
+        *("exp", "exponential", "expm1", "exponential_minus_one", "log", "log1p", "log_plus_one", "logistic", "pow", "power", "erf"),
+        *("sqrt", "rsqrt", "cbrt", "sin", "sine", "cos", "cosine", "tan", "tanh", "atan2"),
+    )
+)
+"""Elementwise operations that XLA does not count as FLOPs but apart."""
 _NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
 _ADDED_PRODUCTS = frozenset(["addmm", "baddbmm", "addmv", "gemm"])
 _PLAIN_REDUCTIONS = re.compile(r"(reduce_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
@@ -52,8 +60,10 @@ def rule_of(op: str) -> _Rule:
         return _RULES[name]
     if is_product(op):
         return _product
+    if is_composite(name):
+        return _composite
     category = CATEGORIES[category_of(op)]
-    if category == "elementwise":
+    if category in ("elementwise", "random"):
         return _mapped
     if category in _NO_FLOPS:
         return _nothing
@@ -96,6 +106,15 @@ def _convolution(graph: Graph, node: Node) -> int | None:
     return convolution_taps(inputs[0], inputs[1], node.outputs[0], node.attrs)
 
 
+def multiply_adds(graph: Graph, node: Node) -> int | None:
+    """The multiply-adds of a product, 0 for any other operation, or None if unknown."""
+    name = plain_name(node.op)
+    if name in _LABELLED and node.attrs.keys() & _LABELS:
+        flops = _LABELLED[name](graph, node)
+        return None if flops is None else flops // 2
+    return mult_adds(node.op, [kind.shape for kind in _input_types(graph, node)], [kind.shape for kind in node.outputs], node.attrs)
+
+
 def _sort(graph: Graph, node: Node) -> int | None:
     """The comparisons of a comparison sort; the cost of one comparison is left out."""
     count = _elements(_input_types(graph, node)[:1])
@@ -136,6 +155,14 @@ def _cholesky(graph: Graph, node: Node) -> int | None:
     return count * rows // 3 if count is not None and isinstance(rows, int) else None
 
 
+def _composite(graph: Graph, node: Node) -> int | None:
+    """The operations that a norm, a softmax or a pool is made of."""
+    operands = [_elements([kind]) for kind in _input_types(graph, node)]
+    known = [count for count in operands if count is not None]
+    out = _elements(list(node.outputs[:1]))
+    return None if out is None or len(known) < len(operands) else composite_flops(plain_name(node.op), known, out, node.attrs)
+
+
 def _nothing(graph: Graph, node: Node) -> int | None:
     return 0
 
@@ -153,16 +180,16 @@ def _custom_call(graph: Graph, node: Node) -> int | None:
     return library_flops(node, _input_types(graph, node))
 
 
+_LABELLED: dict[str, _Rule] = {"dot": _dot, "dot_general": _dot, "convolution": _convolution, "conv_general_dilated": _convolution}
+"""Products whose attributes say which dimensions are what, as in HLO, StableHLO and JAX."""
+_LABELS = frozenset(["dim_labels", "dim_numbers", *(key for key, _ in _CONTRACTED)])
+
 _RULES: dict[str, _Rule] = {
-    "dot": _dot,
-    "dot_general": _dot,
+    **_LABELLED,
     "sort": _sort,
-    "copy": _nothing,
-    "identity": _nothing,
+    **dict.fromkeys(("copy", "identity", "alias", "clone", "clone_dim_order", "stop_gradient", "device_put"), _nothing),
     "custom_call": _custom_call,
     "assert_tensor_metadata": _nothing,
-    "convolution": _convolution,
-    "conv_general_dilated": _convolution,
     "fft": _fft,
     "triangular_solve": _triangular_solve,
     "cholesky": _cholesky,
@@ -222,5 +249,10 @@ def _minus_one(graph: Graph, node: Node) -> int | None:
     return -1
 
 
-AS_XLA: dict[str, _Rule] = {"custom_call": _minus_one, "bitcast_convert": _mapped, "fft": _fft_as_xla}
+AS_XLA: dict[str, _Rule] = {
+    "custom_call": _minus_one,
+    "bitcast_convert": _mapped,
+    "fft": _fft_as_xla,
+    **dict.fromkeys(("batch_norm_training", "batch_norm_inference", "batch_norm_grad"), _nothing),
+}
 """Where XLA's analysis has another number. It adds -1 for a custom call, which stands for "unknown"."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from opscope.analysis.cost import CostModel
 from opscope.analysis.directions import directions
 from opscope.analysis.halves import with_halves
+from opscope.analysis.loop_slots import Loop, loops_of
 from opscope.analysis.structure import STRUCTURE, with_structure
 from opscope.ops import CATEGORIES, category_of
 from opscope.profile.place import DEVICE_TIME
@@ -31,6 +32,16 @@ class OpCount(NamedTuple):
     op: str
     nodes: int
     kind: str
+
+
+class LoopInfo(NamedTuple):
+    """A loop, with the number and the bytes of each kind of its values."""
+
+    graph: str
+    node: str
+    trips: int | None
+    values: dict[str, int]
+    bytes: dict[str, int]
 
 
 class BlockCount(NamedTuple):
@@ -63,6 +74,8 @@ class Info:
     buffer_elements: int
     buffer_bytes: int
     flops: int
+    transcendentals: int
+    """Those of `flops` that XLA lists apart: exponentials, roots, sines."""
     bytes: int
     unknown: int
     unknown_ops: tuple[str, ...]
@@ -73,6 +86,8 @@ class Info:
     """Operations by direction, if opscope inferred it; None if the source states the directions, or has none."""
     blocks: tuple[BlockCount, ...] | None
     """Repeated blocks of the entry that were found by shape, largest first; None if the source has modules or other groups."""
+    loops: tuple[LoopInfo, ...]
+    """Callers first."""
     device_seconds: float | None
     """Measured time of one run on the device, if the program has a profile."""
     notes: tuple[str, ...]
@@ -82,6 +97,7 @@ class Info:
         fields = asdict(self)
         fields["graphs"] = [graph._asdict() for graph in self.graphs]
         fields["ops"] = [op._asdict() for op in self.ops]
+        fields["loops"] = [loop._asdict() for loop in self.loops]
         fields["blocks"] = None if self.blocks is None else [block._asdict() for block in self.blocks]
         return fields
 
@@ -124,6 +140,13 @@ def _blocks(program: Program) -> tuple[BlockCount, ...] | None:
     return tuple(sorted(counts, key=lambda block: (-block.repeats * block.nodes, block.title)))
 
 
+def _loop(loop: Loop) -> LoopInfo:
+    kinds = [slot for slot, types in loop.types.items() if types]
+    return LoopInfo(
+        loop.graph, loop.node, loop.trips, {slot: len(loop.types[slot]) for slot in kinds}, {slot: loop.bytes(slot) for slot in kinds}
+    )
+
+
 def notes_of(program: Program) -> tuple[str, ...]:
     """The remarks of a reader; a file may use the name for something else."""
     notes = program.attrs.get("notes")
@@ -158,6 +181,7 @@ def info_of(program: Program, as_xla: bool = False) -> Info:
         **_sizes("input", arguments["input"]),
         **_sizes("buffer", arguments["buffer"]),
         flops=costs.total.flops,
+        transcendentals=costs.total.transcendentals,
         bytes=costs.total.bytes,
         unknown=costs.total.unknown,
         unknown_ops=_most_frequent(costs.unknown_ops),
@@ -166,6 +190,7 @@ def info_of(program: Program, as_xla: bool = False) -> Info:
         unknown_bytes=costs.total.unknown_bytes,
         halves=_inferred(program),
         blocks=_blocks(program),
+        loops=tuple(map(_loop, loops_of(program))),
         device_seconds=sum(program.main.metrics[DEVICE_TIME.name].values()) if DEVICE_TIME.name in program.main.metrics else None,
         notes=notes_of(program),
     )

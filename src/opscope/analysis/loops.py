@@ -1,12 +1,19 @@
-"""What loops carry from one iteration to the next: a result of the body is an operand of the next iteration."""
+"""Loops: how often they run, and what they carry from one iteration to the next (a result of the body is an operand of the next)."""
 
 from __future__ import annotations
 
-from opscope.ops import Control, facts_of
-from opscope.program import Node, whole_number
+from opscope.ops import LOOPS, Control, facts_of
+from opscope.ops.loops import trip_count
+from opscope.program import Graph, Node, Program, whole_number
 
 _FIRST: dict[Control, int] = {"while": 0, "for": 3}
 """The number of operands before the carried ones: scf.for takes its bounds and step first."""
+
+
+def times_text(program: Program, graph: Graph, node: Node) -> str:
+    """How often a loop runs, for its box: "×24". Empty for anything else, and if it is unknown."""
+    trips = trip_count(program, graph, node) if node.calls and facts_of(node.op).control in LOOPS else None
+    return "" if trips is None else f"×{trips:,}"
 
 
 def first_carried(node: Node) -> int:

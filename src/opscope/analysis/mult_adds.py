@@ -117,6 +117,12 @@ def _einsum(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) ->
     return prod(sizes.values())
 
 
+def _grouped(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
+    """Each row is multiplied by the matrix of its group (its expert), or, for the gradient of the matrices, by the row of a gradient."""
+    rows = inputs[0]
+    return prod(rows) * output[-1] if len(rows) == 2 else prod(output) * rows[-1]
+
+
 _CONVOLUTIONS = (
     *("conv", "convolution", "conv1d", "conv2d", "conv3d"),
     *("conv_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
@@ -135,6 +141,7 @@ _RULES: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]] = 
     "mkldnn_rnn_layer": _mkldnn_recurrent,
     **dict.fromkeys(_ATTENTIONS, _attention),
     "einsum": _einsum,
+    **dict.fromkeys(("grouped_mm", "grouped_mm_fallback", "ragged_dot", "ragged_dot_general"), _grouped),
     **dict.fromkeys(("bilinear", "trilinear"), _bilinear),
 }
 _BACKWARD: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]] = {

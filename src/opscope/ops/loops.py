@@ -32,7 +32,7 @@ def _counted(program: Program, graph: Graph, node: Node) -> int | None:
     if len(node.calls) != 2 or not all(name in program.graphs for name in node.calls):
         return None
     condition, body = (program.graphs[name] for name in node.calls)
-    constants = [_constants(node, "cond_nconsts"), _constants(node, "body_nconsts")]
+    constants = [constants_of(node, "cond_nconsts"), constants_of(node, "body_nconsts")]
     comparison = _comparison(condition, constants[0])
     if comparison is None:
         return None
@@ -49,7 +49,7 @@ def _comparison(condition: Graph, constants: int) -> tuple[int, str, int] | None
     """The slot that a condition compares, how, and with which number."""
     if len(condition.outputs) != 1:
         return None
-    node = _origin(condition, condition.outputs[0])[0]
+    node = origin_of(condition, condition.outputs[0])[0]
     name = plain_name(node.op)
     match = _DIRECTION.search(str(node.attrs.get("direction") or node.attrs.get("comparison_direction") or ""))
     direction = _COMPARISONS.get(name) or (match[1] if name == "compare" and match else "")
@@ -70,7 +70,7 @@ def _step(body: Graph, constants: int, slot: int) -> int | None:
         outputs = body[outputs[0][0]].inputs
     if slot >= len(outputs):
         return None
-    node = _origin(body, outputs[slot])[0]
+    node = origin_of(body, outputs[slot])[0]
     name = plain_name(node.op)
     if name not in ("add", "sub", "subtract") or len(node.inputs) != 2:
         return None
@@ -92,7 +92,7 @@ def _start(graph: Graph, node: Node, operand: int) -> int | None:
 
 def _slot(graph: Graph, ref: ValueRef, constants: int) -> int | None:
     """Which of the values that a loop carries this is, in the graph of its body or condition."""
-    node, index = _origin(graph, ref)
+    node, index = origin_of(graph, ref)
     parameters = [parameter.id for parameter in graph.parameters]
     if node.id not in parameters:
         return None
@@ -102,7 +102,7 @@ def _slot(graph: Graph, ref: ValueRef, constants: int) -> int | None:
     return slot if slot >= 0 else None
 
 
-def _origin(graph: Graph, ref: ValueRef) -> tuple[Node, int]:
+def origin_of(graph: Graph, ref: ValueRef) -> tuple[Node, int]:
     """The node that computes a value, and which of its results it is."""
     node, index = graph[ref[0]], ref[1]
     while plain_name(node.op) in ("get_tuple_element", "copy") and len(node.inputs) == 1:
@@ -112,10 +112,10 @@ def _origin(graph: Graph, ref: ValueRef) -> tuple[Node, int]:
 
 
 def _number(graph: Graph, ref: ValueRef) -> int | None:
-    node = _origin(graph, ref)[0]
+    node = origin_of(graph, ref)[0]
     return whole_number(node.attrs.get("value")) if node.role == "constant" or plain_name(node.op) == "constant" else None
 
 
-def _constants(node: Node, attribute: str) -> int:
+def constants_of(node: Node, attribute: str) -> int:
     """How many values a loop of a jaxpr hands to its condition or body before the ones that it carries."""
     return whole_number(node.attrs.get(attribute)) or 0

@@ -84,3 +84,34 @@ it("leads what a scan carries back to the body, and what it stacks nowhere", () 
   ]);
   expect(carried(buildView(program, { depth: 1, fold: false }))).toEqual(["plus → mul"]);
 });
+
+it("opens the largest loop at first, with the groups around it, and leaves its condition closed", () => {
+  const state = ["f32[4]"];
+  const chain = (count: number): NodeSketch[] =>
+    Array.from({ length: count }, (_, i) => ({ id: `op.${i}`, op: "exp", inputs: [i ? `op.${i - 1}` : "s"], types: state }));
+  const parameter: NodeSketch = { id: "s", op: "parameter", role: "parameter", types: state };
+  const program = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "x", op: "parameter", role: "parameter", types: state },
+        ...Array.from(
+          { length: 12 },
+          (_, i): NodeSketch => ({ id: `pre.${i}`, op: "exp", inputs: [i ? `pre.${i - 1}` : "x"], types: state }),
+        ),
+        { id: "while.1", op: "while", inputs: ["pre.11"], types: state, calls: ["condition", "body"], scope: "model/layers" },
+        { id: "small.1", op: "while", inputs: ["while.1"], types: state, calls: ["condition", "short"], scope: "model/after" },
+      ],
+    },
+    { name: "condition", nodes: [parameter, { id: "less", op: "compare", inputs: ["s"], types: ["pred[]"] }] },
+    { name: "body", nodes: [parameter, ...chain(9)], outputs: ["op.8"] },
+    { name: "short", nodes: [parameter, ...chain(2)], outputs: ["op.1"] },
+  ]);
+  const view = buildView(program, {});
+  const loop = view.key.findIndex((key) => key.endsWith("n:while.1"));
+  expect(view.open[loop]).toBe(1);
+  expect(view.key.some((key) => key.endsWith("n:while.1>c:1>n:op.4"))).toBe(true);
+  const condition = view.key.findIndex((key) => key.endsWith("n:while.1>c:0"));
+  expect([view.open[condition], view.expandable[condition]]).toEqual([0, 1]);
+  expect(view.open[view.key.findIndex((key) => key.endsWith("n:small.1"))] ?? 0).toBe(0);
+});

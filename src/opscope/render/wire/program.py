@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import Any
 
 from opscope.analysis.groupings import EXACT, GroupTree, GroupTrees
+from opscope.analysis.loops import times_text
 from opscope.analysis.node_text import node_text
 from opscope.gc_pause import without_collecting
 from opscope.ops import category_of
@@ -79,7 +80,7 @@ class ProgramWriter:
         first = 0
         graphs = []
         for graph in program:
-            graphs.append(self._graph(graph, seats[first : first + len(graph)], self.metrics.of(program, graph)))
+            graphs.append(self._graph(program, graph, seats[first : first + len(graph)], self.metrics.of(program, graph)))
             first += len(graph)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
         if self.own_text is not None:
@@ -111,7 +112,7 @@ class ProgramWriter:
         numbers = [self.paths.number(path) for path in paths]
         return [numbers[group] if group >= 0 else -1 for group in tree.of_node]
 
-    def _graph(self, graph: Graph, seats: list[int], metrics: list[int]) -> int:
+    def _graph(self, program: Program, graph: Graph, seats: list[int], metrics: list[int]) -> int:
         has_kinds = graph.attrs.get("kind") == "autograd"
         strings, types, ops, nodes, row_numbers = self.strings, self.types, self.ops, self.nodes, self.row_numbers
         labels = self._labels
@@ -123,6 +124,8 @@ class ProgramWriter:
                 text = node_text(node, attrs)
                 category = category_of(node.op, node.role, str(attrs.get("kind", "")) if has_kinds else "")
                 label = labels[detail, node.op, node.role, has_kinds] = (category, strings[text] if text else -1)
+            if node.calls and (times := times_text(program, graph, node)):
+                label = label[0], strings[times]
             row: Row = (
                 strings[node.id],
                 ops[node.op],

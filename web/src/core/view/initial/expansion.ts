@@ -14,6 +14,7 @@ import { type Folding, findRepeats } from "../groups/fold";
 import { type GroupTree, groupTree } from "../groups/tree";
 import { traitsOf } from "../traits";
 import { PAGE } from "./depth";
+import { openLoops } from "./loops";
 
 /** More edges per box than this are a tangle. */
 const EDGES_PER_BOX = 4;
@@ -62,6 +63,14 @@ function expansionOf(program: ProgramData, plain: ViewSpec): Expansion {
 }
 
 function expand(program: ProgramData, plain: ViewSpec): Expansion {
+  const expansion = expandGroups(program, plain);
+  if (plain.calls === false) return expansion;
+  const { depth, open, closed, view } = expansion;
+  const spec = { ...plain, depth, calls: depth === undefined ? plain.calls : false, open, closed };
+  return { ...expansion, ...openLoops(program, spec, view, (tried) => tried.boxCount <= PAGE && isCalm(tried)) };
+}
+
+function expandGroups(program: ProgramData, plain: ViewSpec): Expansion {
   const fitting = build(program, plain);
   const aside = indexOps(program, fitting);
   if (aside.length === 0) return expandFrom(program, plain, fitting);

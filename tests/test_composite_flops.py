@@ -1,0 +1,49 @@
+"""Norms, pools, losses and grouped products have costs, so that "unknown" means something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from opscope.analysis.cost import CostModel
+from opscope.program import ProgramBuilder, TensorType
+
+
+def cost(op: str, shapes: list[tuple[int, ...]], out: tuple[int, ...], **attrs: Any) -> CostModel:
+    program = ProgramBuilder("one", "main")
+    main = program.graph("main")
+    for number, shape in enumerate(shapes):
+        main.node(f"x.{number}", "input", (), [TensorType("float32", shape)], role="input")
+    main.node("op", op, [(f"x.{number}", 0) for number in range(len(shapes))], [TensorType("float32", out)], attrs=attrs)
+    main.outputs = [("op", 0)]
+    return CostModel(program.build())
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "out", "attrs", "flops"),
+    [
+        ("aten.softmax.int", [(4, 8)], (4, 8), {"dim": -1}, 5 * 32),
+        ("aten.layer_norm.default", [(4, 8), (8,), (8,)], (4, 8), {}, 8 * 32),
+        ("aten.rms_norm.default", [(4, 8), (8,)], (4, 8), {}, 4 * 32),
+        ("aten.batch_norm.default", [(2, 4, 3), (4,), (4,), (4,), (4,)], (2, 4, 3), {"training": False}, 4 * 24),
+        ("aten.max_pool2d.default", [(1, 2, 8, 8)], (1, 2, 4, 4), {"kernel_size": [2, 2]}, 32 * 4),
+        ("MaxPool", [(1, 2, 8, 8)], (1, 2, 4, 4), {"kernel_shape": [3, 3]}, 32 * 9),
+        ("aten.adaptive_avg_pool2d.default", [(1, 2, 8, 8)], (1, 2, 1, 1), {}, 128),
+        ("aten.dropout.default", [(4, 8)], (4, 8), {"p": 0.5, "train": False}, 0),
+        ("aten.dropout.default", [(4, 8)], (4, 8), {"p": 0.5, "train": True}, 64),
+        ("aten.clone.default", [(4, 8)], (4, 8), {}, 0),
+        ("aten.alias.default", [(4, 8)], (4, 8), {}, 0),
+        ("aten._grouped_mm.default", [(6, 5), (3, 5, 9), (3,)], (6, 9), {}, 2 * 6 * 5 * 9),
+        ("transformers.grouped_mm_fallback.default", [(6, 5), (3, 5, 9), (3,)], (6, 9), {}, 2 * 6 * 5 * 9),
+        ("aten._grouped_mm.default", [(5, 6), (6, 9), (3,)], (3, 5, 9), {}, 2 * 6 * 5 * 9),
+        ("ragged_dot_general", [(6, 5), (3, 5, 9), (3,)], (6, 9), {}, 2 * 6 * 5 * 9),
+    ],
+)
+def test_flops(op: str, shapes: list[tuple[int, ...]], out: tuple[int, ...], attrs: dict[str, Any], flops: int) -> None:
+    model = cost(op, shapes, out, **attrs)
+    assert (model.total.flops, model.unknown_flops_ops) == (flops, {})
+
+
+def test_a_pool_without_its_window_is_unknown() -> None:
+    assert cost("aten.max_pool2d.default", [(1, 2, 8, 8)], (1, 2, 4, 4)).unknown_flops_ops == {"aten.max_pool2d.default": 1}
