@@ -1,0 +1,201 @@
+"""The zoo: public models and programs, each looked at in every way. What is installed is looked at; the rest is named.
+
+    python benchmarks/zoo/run.py [--quick] [--only torch|jax|onnx] [--name PART] [--keep]
+
+Prints how many give a graph, whether it is true, what a look changed, FLOPs beside the framework's, backward links and time. Details of
+each program are in `.bench/zoo_*.jsonl`. To look at more: pip install torchvision timm diffusers equinox dm-haiku.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from results import Figure, keep  # noqa: E402
+
+BENCH = HERE.parents[1] / ".bench"
+_LIMIT = 180
+"""Seconds for one model."""
+_CLOSE = 0.01
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a slice of each family")
+    parser.add_argument("--only", choices=("torch", "jax", "onnx"))
+    parser.add_argument("--name", default="", help="only programs whose name contains this")
+    parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
+    options = parser.parse_args()
+    figures: list[Figure] = []
+    for framework, look in (("torch", _torch), ("jax", _jax), ("onnx", _onnx)):
+        if options.only not in (None, framework):
+            continue
+        started = time.monotonic()
+        rows = look(options.quick, options.name)
+        BENCH.mkdir(exist_ok=True)
+        (BENCH / f"zoo_{framework}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        print(f"\n{framework}: {len(rows)} programs in {time.monotonic() - started:.0f} s")
+        figures += _report(framework, rows)
+    if options.keep:
+        keep("zoo", figures)
+
+
+def _torch(quick: bool, part: str) -> list[Row]:
+    import torch
+    import torch_checks
+    import torch_zoo
+
+    torch.set_num_threads(1)  # a process that is forked has no threads
+
+    def look(entry: Any) -> Row:
+        try:
+            model, args, kwargs = entry.make()
+            with torch.no_grad():
+                model(*args, **kwargs)
+        except Exception as error:
+            return {"set up": f"{type(error).__name__}: {error}"[:200]}
+        return torch_checks.check(model, args, kwargs)
+
+    return [_forked(entry, look) for entry in torch_zoo.entries(quick) if part in entry.name]
+
+
+def _forked(entry: Any, look: Callable[[Any], Row]) -> Row:
+    """A model in a process of its own: what one does to torch is not another's, and one that never ends is stopped."""
+    context = multiprocessing.get_context("fork")
+    theirs, ours = context.Pipe()
+
+    def work() -> None:
+        try:
+            row = look(entry)
+        except BaseException as error:
+            row = {"stages": {}, "broken": f"{type(error).__name__}: {error}"[:300]}
+        theirs.send(row)
+
+    process = context.Process(target=work)
+    process.start()
+    theirs.close()
+    row: Row = {"stages": {}, "broken": f"more than {_LIMIT} s"}
+    try:
+        if ours.poll(_LIMIT):
+            row = ours.recv()
+    except EOFError:
+        row = {"stages": {}, "broken": "its process ended"}
+    process.kill()
+    process.join()
+    print("." if "stages" in row else "-", end="", flush=True)
+    return {"family": entry.family, "name": entry.name, **row}
+
+
+def _jax(quick: bool, part: str) -> list[Row]:
+    import jax_checks
+    import jax_zoo
+
+    return [
+        {"family": entry.family, "name": entry.name, **jax_checks.check(*entry.make())}
+        for entry in jax_zoo.entries(quick)
+        if part in entry.name
+    ]
+
+
+def _onnx(quick: bool, part: str) -> list[Row]:
+    """The models of ONNX's own backend tests: each has as many nodes as its graph."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    from opscope.readers import capture_object
+
+    rows: list[Row] = []
+    for case in collect_testcases(None)[:: 20 if quick else 1]:
+        if part not in case.name or case.model is None:
+            continue
+        try:
+            program = capture_object(case.model)
+            missing = [node.name for node in case.model.graph.node if not all(name in _values(program) for name in node.output if name)]
+            rows.append({"family": "onnx", "name": case.name, "stages": {"forward": "ok"}, "nodes": len(program.main), "wrong": missing})
+        except Exception as error:
+            rows.append({"family": "onnx", "name": case.name, "stages": {"forward": f"failed: {type(error).__name__}: {error}"}})
+    return rows
+
+
+def _values(program: Any) -> set[str]:
+    """The names of all values of a graph."""
+    return {name for node in program.main for name in (node.id, *str(node.attrs.get("output_names", "")).split(", "))}
+
+
+def _report(framework: str, rows: list[Row]) -> list[Figure]:
+    """Prints the tables, and returns their figures."""
+    not_set_up = [row for row in rows if "set up" in row]
+    rows = [row for row in rows if "set up" not in row]
+    broken = [row for row in rows if "broken" in row]
+    print(f"  {len(rows)} run by themselves; {len(not_set_up)} do not (wrong inputs or configuration)")
+    for row in broken:
+        print(f"  BROKEN {row['family']} {row['name']}: {row['broken']}")
+    figures = [Figure("programs", len(rows), graph=framework)]
+    for stage in dict.fromkeys(stage for row in rows for stage in row["stages"]):
+        outcomes = [(row["name"], row["stages"][stage]) for row in rows if stage in row["stages"]]
+        counts = Counter(text.partition(":")[0] for _, text in outcomes)
+        print(f"  {stage:10} {', '.join(f'{count} {text}' for text, count in counts.most_common())}")
+        for name, text in outcomes:
+            if text.startswith(("failed", "refused")):
+                print(f"    {name}: {text[:200]}")
+        good = sum(not text.startswith(("failed", "refused")) for _, text in outcomes)
+        figures.append(Figure(f"{stage}: a graph", 100 * good / max(1, len(outcomes)), "%", framework))
+    wrong = [(row["name"], row["wrong"]) for row in rows if row.get("wrong")]
+    nodes = sum(row.get("nodes", 0) for row in rows)
+    print(f"  truth      {nodes:,} nodes, {sum(len(each) for _, each in wrong)} wrong {wrong[:5] if wrong else ''}")
+    figures += [
+        Figure("nodes", nodes, graph=framework),
+        Figure("wrong nodes", sum(len(each) for _, each in wrong), graph=framework, at_most=0),
+    ]
+    if framework == "torch":
+        figures += _report_torch(rows)
+    ratios = [(row["name"], stage, *pair) for row in rows for stage, pair in row.get("flops", {}).items()]
+    if ratios:
+        far = [each for each in ratios if abs(each[2] - each[3]) > _CLOSE * max(abs(each[3]), 1)]
+        print(f"  FLOPs      {len(ratios) - len(far)} of {len(ratios)} within 1 % of XLA's (with transcendentals); not: {far}")
+        figures.append(Figure("FLOPs as XLA's", 100 * (len(ratios) - len(far)) / len(ratios), "%", framework))
+    with_unknown = [row for row in rows if row.get("unknown")]
+    if framework != "onnx":
+        ops = Counter(op for row in with_unknown for op in row["unknown"])
+        print(f"  unknown    {len(with_unknown)} of {len(rows)} have operations of unknown cost: {ops.most_common(12)}")
+        figures.append(Figure("with unknown costs", 100 * len(with_unknown) / max(1, len(rows)), "%", framework, at_most=5))
+    return figures
+
+
+def _report_torch(rows: list[Row]) -> list[Figure]:
+    effects = [(row["name"], row["effects"]) for row in rows if row.get("effects")]
+    print(f"  effects    {len(effects)} programs changed {effects[:8] if effects else ''}")
+    parameters = [row["name"] for row in rows if "parameters" in row and row["parameters"][0] != row["parameters"][1]]
+    print(f"  parameters {len(parameters)} programs with another count {parameters[:8] if parameters else ''}")
+    compared = [(row["name"], *row["products"]) for row in rows if row.get("products") and row["products"][1]]
+    far = [each for each in compared if each[1] is None or abs(each[1] - each[2]) > _CLOSE * each[2]]
+    print(f"  FLOPs      {len(compared) - len(far)} of {len(compared)} within 1 % of FlopCounterMode; not: {far}")
+    linked = [row["linked"] for row in rows if "linked" in row]
+    share = 100 * sum(some for some, _ in linked) / max(1, sum(every for _, every in linked))
+    print(f"  gradients  {share:.2f} % of {sum(every for _, every in linked):,} backward operations are linked")
+    times = [(row["seconds"], row.get("own seconds")) for row in rows if "seconds" in row]
+    own = [mine for _, mine in times if mine is not None]
+    if times:
+        print(f"  CPU time   capture median {median(whole for whole, _ in times):.2f} s, of it opscope {median(own or [0]):.3f} s")
+    return [
+        Figure("programs that a look changed", len(effects), graph="torch", at_most=0),
+        Figure("programs with another parameter count", len(parameters), graph="torch", at_most=0),
+        Figure("products as FlopCounterMode", 100 * (len(compared) - len(far)) / max(1, len(compared)), "%", "torch"),
+        Figure("backward operations linked", share, "%", "torch"),
+        Figure("opscope's own share of a capture, median", median(own or [0]), "s", "torch"),
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""What is measured of one PyTorch model: what opscope captures, whether it is true, whether anything changed, what it costs."""
+
+from __future__ import annotations
+
+import copy
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+import opscope
+from opscope.analysis.cost import CostModel
+from opscope.analysis.enrich import enrich
+from opscope.program import BACKWARD, BACKWARD_OF, DIRECTION_ATTR
+from opscope.readers import capture_object
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+from support.exported_truth import edges_of, expected_graph, wrong_scopes, wrong_types
+from support.torch_state import differences, state_of, tensors_of, world
+
+LOOKS = ("forward", "joint", "eager", "autograd", "summary")
+
+
+def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """A row of the tables. The model must run."""
+    warnings.filterwarnings("ignore")
+    torch.manual_seed(0)
+    before = _result(model, args, kwargs)
+    row: dict[str, Any] = {"stages": {}, "effects": []}
+    untouched = (state_of(model), tensors_of(model))
+    for look in LOOKS:
+        _look(look, copy.deepcopy(model), args, kwargs)  # imports that register classes and filters of their own
+        outside = world()
+        started = time.process_time()
+        program, row["stages"][look] = _look(look, model, args, kwargs)
+        seconds = time.process_time() - started
+        row["effects"] += [f"{look}: {name}" for name in differences(outside, world())]
+        if (state_of(model), tensors_of(model)) != untouched:
+            row["effects"].append(f"{look}: the model")
+            untouched = (state_of(model), tensors_of(model))
+        if look == "forward" and program is not None:
+            row |= _truth(program, model, args, kwargs) | {"seconds": seconds} | _flops(program, model, args, kwargs)
+        if look == "joint" and program is not None:
+            row |= _links(program)
+    if not _same(_result(model, args, kwargs), before):
+        row["effects"].append("later results")
+    return row
+
+
+def _look(look: str, model: Any, args: Any, kwargs: Any) -> tuple[Any, str]:
+    try:
+        if look == "summary":
+            opscope.summary(model, input_data=(args or kwargs))
+            return None, "ok"
+        program = capture_object(model, *args, **kwargs, stage=look)
+    except opscope.OpscopeError as error:
+        return None, f"refused: {error}"
+    except Exception as error:
+        return None, f"failed: {type(error).__name__}: {error}"
+    notes = program.attrs.get("notes", [""])
+    if "Showing one real run" in notes[0] or "error" in program.attrs:
+        return program, "a run" if "error" not in program.attrs else f"a run that ends: {program.attrs['error']}"
+    return program, notes[0].partition(",")[0] or "ok"
+
+
+def _result(model: Any, args: Any, kwargs: Any) -> list[Any]:
+    torch.manual_seed(0)
+    with torch.no_grad():
+        result = model(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+    from opscope.readers.torch.nested import tensors
+
+    return [(path, tensor.clone()) for path, tensor in tensors(result)]
+
+
+def _same(a: list[Any], b: list[Any]) -> bool:
+    return [path for path, _ in a] == [path for path, _ in b] and all(
+        torch.equal(x.nan_to_num(), y.nan_to_num()) for (_, x), (_, y) in zip(a, b, strict=True)
+    )
+
+
+def _truth(program: Any, model: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Nodes that are missing, extra or wrong, against torch's own walk over its graph; and parameters."""
+    from opscope.readers.torch.exporting import exported_module
+
+    elements = sum(parameter.numel() for parameter in {id(p): p for p in model.parameters()}.values())
+    counted = sum(kind.elements or 0 for node in program.main if node.role == "parameter" for kind in node.outputs)
+    row: dict[str, Any] = {"nodes": len(program.main), "wrong": [], "parameters": [counted, elements]}
+    with exported_module(model, args, kwargs) as exported:
+        if exported.program is None:
+            return row
+        started = time.process_time()
+        main = capture_object(exported.program).main
+        row["own seconds"] = time.process_time() - started
+        nodes, edges = expected_graph(exported.program, exported.program.graph)
+        listed = [node.id for node in main if node.op != "constant" or node.id in nodes]
+        row["wrong"] = sorted({*nodes} ^ {*listed})
+        if not row["wrong"]:
+            extra = {node.id for node in main} - {*nodes}
+            row["wrong"] += [target for (source, _, target) in (edges - edges_of(main)) + (edges_of(main) - edges) if source not in extra]
+            row["wrong"] += [*wrong_types(exported.program, main), *wrong_scopes(exported.program, main)]
+    return row
+
+
+def _flops(program: Any, model: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    costs = CostModel(program)
+    row = {"unknown": sorted(costs.unknown_flops_ops)}
+    try:
+        table = opscope.summary(program).totals["flops"]
+        with torch.enable_grad(), FlopCounterMode(display=False) as counter:
+            copy.deepcopy(model)(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        return row | {"products": [table, counter.get_total_flops()]}
+    except Exception as error:
+        return row | {"products": [None, None], "counter": str(error)}
+
+
+def _links(program: Any) -> dict[str, Any]:
+    backward = [node for node in enrich(program).main if node.role == "op" and node.attrs.get(DIRECTION_ATTR) == BACKWARD]
+    return {"linked": [sum(any(link.kind == BACKWARD_OF for link in node.links) for node in backward), len(backward)]}

@@ -1,0 +1,176 @@
+"""PyTorch models that nobody here wrote: torchvision, timm, transformers and diffusers as far as they are installed, and torch.nn.
+
+Weights are random and sizes small. Configurations of transformers are made small by the names of their fields; what does not run with
+such a configuration is not part of the zoo.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+Example = tuple[nn.Module, tuple[Any, ...], dict[str, Any]]
+
+
+class Entry(NamedTuple):
+    family: str
+    name: str
+    make: Callable[[], Example]
+
+
+def entries(quick: bool) -> list[Entry]:
+    """All models, or a slice of each family."""
+    families = (_torch_nn(), _torchvision(), _timm(), _transformers(), _diffusers())
+    return [entry for family in families for number, entry in enumerate(family) if not quick or entry.name in _QUICK or number % 12 == 0]
+
+
+_QUICK = frozenset(
+    ["bert", "llama", "t5", "whisper", "mamba", "mixtral", "segformer", "resnet18", "fasterrcnn_resnet50_fpn", "inception_v3"]
+)
+
+_SMALL = {
+    "hidden_size": 32, "d_model": 32, "n_embd": 32, "embed_dim": 32, "dim": 32, "embedding_size": 32, "decoder_hidden_size": 32,
+    "num_hidden_layers": 2, "n_layer": 2, "n_layers": 2, "num_layers": 2, "encoder_layers": 2, "decoder_layers": 2, "num_decoder_layers": 2,
+    "num_attention_heads": 4, "n_head": 4, "n_heads": 4, "num_heads": 4, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 8, "d_kv": 8,
+    "intermediate_size": 64, "d_ff": 64, "ffn_dim": 64, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "n_inner": 64,
+    "moe_intermediate_size": 32,
+    "vocab_size": 128, "n_positions": 64, "max_position_embeddings": 64, "max_source_positions": 32, "max_target_positions": 32,
+    "image_size": 32, "patch_size": 8, "num_mel_bins": 8, "state_size": 4,
+    "num_local_experts": 4, "num_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
+}  # fmt: skip
+
+
+def _torch_nn() -> Iterator[Entry]:
+    x = torch.rand(2, 8, 16)
+    yield Entry("torch.nn", "Transformer", lambda: (nn.Transformer(16, 2, 2, 2, 32, batch_first=True), (x, x), {}))
+    yield Entry("torch.nn", "TransformerEncoder", lambda: (nn.TransformerEncoder(_layer(), 2), (x,), {}))
+    for cls in (nn.LSTM, nn.GRU, nn.RNN):
+        yield Entry("torch.nn", cls.__name__, partial(_recurrent, cls, x))
+    yield Entry("torch.nn", "MultiheadAttention", lambda: (nn.MultiheadAttention(16, 2), (x, x, x), {}))
+
+
+def _recurrent(cls: Any, x: torch.Tensor) -> Example:
+    return cls(16, 8, 2, bidirectional=True), (x,), {}
+
+
+def _layer() -> nn.Module:
+    return nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+
+
+def _torchvision() -> Iterator[Entry]:
+    if find_spec("torchvision") is None:
+        return
+    from torchvision import models
+
+    for name in models.list_models(models):
+        yield Entry("torchvision", name, partial(_vision, name, _image_size(name)))
+    for module in (models.segmentation, models.detection):
+        for name in models.list_models(module):
+            yield Entry("torchvision", name, partial(_vision, name, 64, weights_backbone=None, in_a_list=module is models.detection))
+
+
+def _vision(name: str, size: int, *, in_a_list: bool = False, **plain: Any) -> Example:
+    from torchvision import models
+
+    model = models.get_model(name, weights=None, **plain).eval()
+    return model, ([torch.rand(3, size, size)],) if in_a_list else (torch.rand(2, 3, size, size),), {}
+
+
+def _image_size(name: str) -> int:
+    return 224 if name.startswith(("vit", "maxvit")) else 96 if name.startswith(("inception", "googlenet")) else 64
+
+
+def _timm() -> Iterator[Entry]:
+    if find_spec("timm") is None:
+        return
+    import timm
+
+    for module in timm.list_modules():
+        names = sorted(timm.list_models(module=module), key=lambda name: (len(name), name))
+        if names:
+            yield Entry("timm", names[0], partial(_timm_model, names[0]))
+
+
+def _timm_model(name: str) -> Example:
+    import timm
+
+    model = timm.create_model(name, pretrained=False).eval()
+    size = model.default_cfg.get("input_size", (3, 224, 224))
+    return model, (torch.rand(1, *size),), {}
+
+
+def _transformers() -> Iterator[Entry]:
+    if find_spec("transformers") is None:
+        return
+    from transformers import CONFIG_MAPPING
+
+    for kind in sorted(CONFIG_MAPPING.keys()):
+        yield Entry("transformers", kind, partial(_transformer, kind))
+
+
+def _transformer(kind: str) -> Example:
+    """A model of this kind, with a head if it has one, and inputs of the kind that it takes."""
+    from transformers import CONFIG_MAPPING, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+
+    config = CONFIG_MAPPING[kind]()
+    _shrink(config)
+    for auto in (AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoModel):
+        if type(config) in auto._model_mapping:
+            break
+    model = auto.from_config(config, attn_implementation="eager").eval()
+    ids, size = torch.arange(8).reshape(1, 8) + 3, getattr(config, "image_size", 32)
+    main = model.main_input_name
+    inputs: dict[str, Any] = {
+        "input_ids": {"input_ids": ids},
+        "pixel_values": {
+            "pixel_values": torch.rand(1, getattr(config, "num_channels", 3), *(size if isinstance(size, tuple | list) else (size, size)))
+        },
+        "input_features": {"input_features": torch.rand(1, 8, 64)},
+        "input_values": {"input_values": torch.rand(1, 2000)},
+    }[main]
+    if config.is_encoder_decoder:
+        inputs["decoder_input_ids"] = ids
+    return model, (), inputs
+
+
+def _shrink(config: Any) -> None:
+    for name, value in _SMALL.items():
+        if isinstance(getattr(config, name, None), int):
+            setattr(config, name, value)
+    for inner in vars(config).values():
+        if type(inner).__name__.endswith("Config"):
+            _shrink(inner)
+
+
+def _diffusers() -> Iterator[Entry]:
+    if find_spec("diffusers") is None:
+        return
+    yield Entry("diffusers", "UNet2DConditionModel", _unet)
+    yield Entry("diffusers", "AutoencoderKL", _autoencoder)
+
+
+def _unet() -> Example:
+    from diffusers import UNet2DConditionModel
+
+    model = UNet2DConditionModel(
+        sample_size=16, block_out_channels=(8, 16), layers_per_block=1, norm_num_groups=4, cross_attention_dim=16, attention_head_dim=2,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"), up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+    )  # fmt: skip
+    return model.eval(), (torch.rand(1, 4, 16, 16), torch.tensor([1]), torch.rand(1, 5, 16)), {}
+
+
+def _autoencoder() -> Example:
+    from diffusers import AutoencoderKL
+
+    return AutoencoderKL(block_out_channels=(8,), norm_num_groups=4).eval(), (torch.rand(1, 3, 16, 16),), {}
+
+
+warnings.filterwarnings("ignore")

@@ -1,0 +1,33 @@
+"""A slice of the zoo (benchmarks/zoo): what it checks of every public model, for one model and a few programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ZOO = Path(__file__).resolve().parents[2] / "benchmarks" / "zoo"
+sys.path.append(str(ZOO))
+
+
+def test_a_torch_model_gives_a_true_graph_and_is_left_alone() -> None:
+    import torch_checks
+    import torch_zoo
+
+    entry = next(entry for entry in torch_zoo.entries(quick=False) if entry.name == "MultiheadAttention")
+    row = torch_checks.check(*entry.make())
+    assert set(row["stages"].values()) == {"ok"}
+    assert (row["wrong"], row["effects"], row["unknown"]) == ([], [], [])
+    assert row["parameters"][0] == row["parameters"][1] and row["products"][0] == row["products"][1]
+    assert row["linked"][0] == row["linked"][1] > 0
+
+
+@pytest.mark.parametrize("name", ["masked softmax", "scan24, gradient", "ragged dot"])
+def test_jax_programs_give_a_graph_at_every_stage(name: str) -> None:
+    import jax_checks
+    import jax_zoo
+
+    entry = next(entry for entry in jax_zoo.entries(quick=False) if entry.name == name)
+    row = jax_checks.check(*entry.make())
+    assert set(row["stages"].values()) == {"ok"} and not row.get("wrong")
