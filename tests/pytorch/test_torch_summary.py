@@ -49,7 +49,9 @@ def test_flops_equal_torchs_own_counter(name: str) -> None:
     """Attention and batched products included, on real architectures; and every layer is the sum of what it calls."""
     model, args, kwargs = ARCHITECTURES[name]()
     table = opscope.summary(model, input_data=kwargs, depth=None)
-    assert table.totals["flops"] == flops_of(model, *args, **kwargs)
+    # Torch's counter does not know grouped products: 2 layers, 6 tokens with 2 experts each, 16 to 2 × 32 and back.
+    experts = 2 * 2 * 12 * (16 * 64 + 32 * 16) if name == "Mixtral" else 0
+    assert table.totals["flops"] == flops_of(model, *args, **kwargs) + experts
     assert table.totals["parameters"] == sum(parameter.numel() for parameter in model.parameters())
     assert sum(row.parameters for row in table.rows) == table.totals["parameters"]
 

@@ -152,14 +152,12 @@ class _Layers:
 
     def _times(self, graph: Graph, node: Node, counts: Mapping[str, int | None]) -> int | None:
         """The multiply-adds of the graphs that a node calls, as often as it runs them: a loop of unknown length makes them unknown, and so
-        do branches that differ, and operations that run a graph in a way of their own, unless it has no products."""
+        do branches and operations that run a graph in a way of their own, unless it has no products."""
         called = [counts.get(name) for name in node.calls]
         known = [count for count in called if count is not None]
         control = facts_of(node.op).control
         if len(known) < len(called):
             return None
-        if control == "cond":
-            return known[0] if len({*known}) == 1 else None
         if control in LOOPS and any(known):
             trips = trip_count(self.program, graph, node)
             return None if trips is None else trips * sum(known)

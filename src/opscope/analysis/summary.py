@@ -253,8 +253,10 @@ def summary(
 
 
 def _of_program(program: Program, depth: int | None, columns: Sequence[str]) -> Summary:
-    if any("module" in node.attrs for node in program.main if node.role == "op"):
-        raise OpscopeError(f"{program.name} was not traced into its modules; use `opscope info` instead")
+    operations = [node for node in program.main if node.role == "op"]
+    has_layers = any(node.scope for node in operations) or any(node.role == "parameter" for node in program.main)
+    if not has_layers or any("module" in node.attrs for node in operations):
+        raise OpscopeError(f"{program.name} was not captured from torch modules, or not traced into them; use `opscope info` instead")
     return Summary(layers_of(program), depth, [name for name in columns if name != "saved"], lambda: program)
 
 

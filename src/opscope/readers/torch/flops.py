@@ -18,8 +18,11 @@ def flop_counter() -> Any:
         "mkldnn_rnn_layer": _mkldnn_rnn_flop,
         "_cudnn_rnn": _cudnn_rnn_flop,
         "_trilinear": _bilinear_flop,
+        "_grouped_mm": _grouped_flop,
     }
     custom_mapping = {getattr(aten, name): formula for name, formula in formulas.items() if hasattr(aten, name)}
+    if hasattr(torch.ops.transformers, "grouped_mm_fallback"):
+        custom_mapping[torch.ops.transformers.grouped_mm_fallback] = _grouped_flop
     return FlopCounterMode(display=False, custom_mapping=custom_mapping)
 
 
@@ -37,6 +40,11 @@ def _mkldnn_rnn_flop(inputs: Any, from_input: Any, from_hidden: Any, *args: Any,
 def _bilinear_flop(left: Any, weight: Any, right: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     """nn.Bilinear: every pair of inputs is multiplied by the whole weight."""
     return int(2 * prod(left[:-1]) * prod(weight))
+
+
+def _grouped_flop(rows: Any, matrices: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
+    """Each row is multiplied by the matrix of its expert."""
+    return int(2 * prod(rows) * out_shape[-1]) if len(rows) == 2 else int(2 * prod(out_shape) * rows[-1])
 
 
 def _cudnn_rnn_flop(inputs: Any, weights: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
