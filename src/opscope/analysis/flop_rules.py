@@ -156,7 +156,9 @@ def _cholesky(graph: Graph, node: Node) -> int | None:
 
 
 def _composite(graph: Graph, node: Node) -> int | None:
-    """The operations that a norm, a softmax or a pool is made of."""
+    """The operations that a norm, a softmax or a pool is made of. The functions of an autograd graph do not have all of their operands."""
+    if graph.attrs.get("kind") == "autograd":
+        return None
     operands = [_elements([kind]) for kind in _input_types(graph, node)]
     known = [count for count in operands if count is not None]
     out = _elements(list(node.outputs[:1]))
