@@ -22,7 +22,7 @@ PYTHON = (DOCS / "python.md").read_text("utf-8")
 VIEW_OPTIONS = {
     text for option in vars(view_options()(lambda: None))["__click_params__"] for text in (*option.opts, *option.secondary_opts)
 }
-SHARED_OPTIONS = {"--module", "--from"}
+SHARED_OPTIONS = {"--module", "--from", "--stage", "--inside"}
 
 
 def section(title: str) -> str:
