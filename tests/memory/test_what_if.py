@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Run
@@ -70,6 +72,27 @@ def test_the_same_line_in_all_layers_is_one_suggestion() -> None:
     lines = advice(plan.program, [suggestion])
     assert lines[0] == 'x = jax.ad_checkpoint.checkpoint_name(x, "recomputed_0")  # f32[1000] in model.py:7 forward'
     assert lines[-1] == 'f = jax.checkpoint(f, policy=jax.checkpoint_policies.save_anything_except_these_names("recomputed_0"))'
+
+
+def test_kinds_of_values_of_one_line_are_separate_suggestions_that_lower_the_peak() -> None:
+    """An activation is recomputed from a product for one operation per element. With both as one suggestion, nothing is gained: each
+    product would be recomputed from the activation of the layer before, which stays for it."""
+    builder = ProgramBuilder("step", "main")
+    main = builder.graph("main")
+    last = main.node("x", "parameter", outputs=[BIG], role="parameter").id
+    for i in range(4):
+        line: dict[str, Any] = {"scope": (f"layer_{i}",), "source": [Frame("model.py", 7, "forward")], "attrs": {DIRECTION_ATTR: FORWARD}}
+        main.node(f"product.{i}", "power", [(last, 0), (last, 0)], [BIG], **line)
+        last = main.node(f"act.{i}", "sine", [(f"product.{i}", 0)], [BIG], **line).id
+    for i in reversed(range(4)):
+        read = [(last, 0), (f"product.{i}", 0), (f"act.{i}", 0)]
+        last = main.node(f"grad.{i}", "multiply", read, [SMALL], attrs={DIRECTION_ATTR: BACKWARD}).id
+    main.outputs.append((last, 0))
+    plan = planner(builder.build())
+    suggestions = plan.suggest()
+    assert suggestions and all(len({buffer.node.partition(".")[0] for buffer in each.buffers}) == 1 for each in suggestions)
+    peaks = [plan.memory.live_peak, *(each.peak for each in suggestions)]
+    assert all(after <= 0.99 * before for before, after in pairwise(peaks)), "each is worth a line of code"
 
 
 def test_pytorch_gets_its_own_lines() -> None:

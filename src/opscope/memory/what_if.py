@@ -30,6 +30,8 @@ _TIMES_SMALLER = {"f32": 2, "float32": 2, "f64": 4, "float64": 4}
 
 
 _NUMBER = re.compile(r"\d+")
+_SUFFIX = re.compile(r"[._]\d+$")
+"""What tells nodes of one kind apart."""
 _LEAST_SHARE = 0.01
 """A suggestion frees at least this share of the peak: a smaller one is not worth a line of code."""
 GIVEN: tuple[Kind, ...] = ("parameter", "input", "buffer", "constant")
@@ -65,7 +67,7 @@ class WhatIf(NamedTuple):
 
 
 class Suggestion(NamedTuple):
-    """Values of one line of the user's program, in all repeated layers: the change of the program is one for all of them."""
+    """Values of one kind that one line of the user's program makes, in all repeated layers: one change of it covers all of them."""
 
     buffers: tuple[Buffer, ...]
     flops: float
@@ -160,7 +162,7 @@ class Planner:
             flops = sum(self._flops.get(buffer.node, 0.0) for buffer in buffers)
             suggestion = Suggestion(buffers, flops, 0)
             result = self.what_if([*changes, *suggestion.changes]).memory
-            if result.live_peak < memory.live_peak:
+            if memory.live_peak - result.live_peak >= _LEAST_SHARE * memory.live_peak:
                 changes += suggestion.changes
                 memory = result
                 suggestions.append(suggestion._replace(peak=memory.live_peak))
@@ -168,7 +170,7 @@ class Planner:
 
     def _best(self, memory: Memory, refused: set[str]) -> tuple[Buffer, ...]:
         """Of the values that are saved across the peak, those of the line that has the most bytes per FLOP."""
-        lines: dict[tuple[str, str, str], list[Buffer]] = defaultdict(list)
+        lines: dict[tuple[str, ...], list[Buffer]] = defaultdict(list)
         for buffer in memory.alive(memory.peak):
             if buffer.kind != "saved" or not buffer.bytes or buffer.node in refused:
                 continue
@@ -200,9 +202,10 @@ class Planner:
         return None if longest is None or buffer.kind in GIVEN else longest[1:]
 
 
-def _line(buffer: Buffer) -> tuple[str, str, str]:
-    """What values have in common that one line of the user's program makes, in all repeated layers."""
-    return buffer.source, _NUMBER.sub("#", "/".join(buffer.scope)), str(buffer.type)
+def _line(buffer: Buffer) -> tuple[str, ...]:
+    """What values have in common that one line of the user's program makes, in all repeated layers. One line may make several kinds: to
+    recompute the activations is cheap, to recompute the products with them is not."""
+    return buffer.source, _NUMBER.sub("#", "/".join(buffer.scope)), _SUFFIX.sub("", buffer.node), str(buffer.type)
 
 
 def _smaller(buffer: Buffer) -> Buffer:
