@@ -37,10 +37,12 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
               <span class="n">{overview.kernels.toLocaleString("en-US")}</span>
             </li>
           ) : null}
-          <li>
-            <span>dtypes</span>
-            <span class="n">{overview.dtypes.map(({ dtype, share }) => `${clipped(dtype, 40)} ${percent(share)}`).join(", ")}</span>
-          </li>
+          {overview.dtypes.length > 0 ? (
+            <li>
+              <span>dtypes</span>
+              <span class="n">{overview.dtypes.map(({ dtype, share }) => `${clipped(dtype, 40)} ${percent(share)}`).join(", ")}</span>
+            </li>
+          ) : null}
         </ul>
       </Section>
       {overview.heaviest.length > 0 && (
