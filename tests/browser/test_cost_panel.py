@@ -37,15 +37,15 @@ def test_modules_are_as_wide_as_their_share_and_linked_with_the_graph(open_file:
     until(lambda: shares.count() == 10)
     assert viewer.page.get_by_role("status", name="Cost of").inner_text() == "10 ms, measured"
     assert viewer.page.get_by_label("Width", exact=True).input_value() == "device time"
-    whole = cell(viewer, "layers: 10 ms, 100%").bounding_box()["width"]
-    slow = cell(viewer, "layer_1: 5 ms, 50%").bounding_box()
+    whole = cell(viewer, "layers: 10 ms, 100.0%").bounding_box()["width"]
+    slow = cell(viewer, "layer_1: 5 ms, 50.0%").bounding_box()
     assert abs(slow["width"] / whole - 0.5) < 0.01
-    cell(viewer, "dot.1: 4 ms, 40%").click()
+    cell(viewer, "dot.1: 4 ms, 40.0%").click()
     until(lambda: viewer.idle()["selectedNode"] == "dot.1")
-    until(lambda: cell(viewer, "dot.1: 4 ms, 40%").get_attribute("aria-pressed") == "true")
+    until(lambda: cell(viewer, "dot.1: 4 ms, 40.0%").get_attribute("aria-pressed") == "true")
     viewer.row("exponential").click()
-    until(lambda: cell(viewer, "exp.0: 1 ms, 10%").get_attribute("aria-pressed") == "true")
-    cell(viewer, "layer_1: 5 ms, 50%").dblclick()
+    until(lambda: cell(viewer, "exp.0: 1 ms, 10.0%").get_attribute("aria-pressed") == "true")
+    cell(viewer, "layer_1: 5 ms, 50.0%").dblclick()
     until(lambda: shares.count() == 4)
     viewer.press("Show all")
     until(lambda: shares.count() == 10)

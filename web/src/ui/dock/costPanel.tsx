@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { heatOf } from "../../core/scene/theme";
+import { percentText } from "../../core/text/quantities";
 import type { CostCell, CostView } from "../engine/costProtocol";
 import { Choice } from "../panels/choice";
 import { clipped } from "../panels/outline";
@@ -67,7 +68,7 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
                 session.pointing.outline(-1);
               }}
             >
-              {clipped(cell.name, 60)} <span>{percent(cell.share)}</span>
+              {clipped(cell.name, 60)} <span>{percentText(cell.share)}</span>
             </button>
           ))}
         </div>
@@ -77,15 +78,11 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
 }
 
 function spoken({ name, text, share }: CostCell): string {
-  return `${clipped(name, 160)}: ${text}, ${percent(share)}`;
+  return `${clipped(name, 160)}: ${text}, ${percentText(share)}`;
 }
 
 function missing({ unknown }: CostView): string {
   return unknown > 0 ? `, unknown for ${unknown.toLocaleString("en-US")} ${unknown === 1 ? "operation" : "operations"}` : "";
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
 }
 
 /** Names that are written as they are. */

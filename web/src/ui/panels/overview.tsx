@@ -1,6 +1,7 @@
 /** What the program is made of and what costs most in it, while nothing is selected. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { percentText } from "../../core/text/quantities";
 import type { Overview } from "../engine/protocol";
 import type { Session } from "../session";
 import { clipped } from "./outline";
@@ -22,7 +23,6 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
     };
   }, [program, shown !== undefined]);
   if (!overview) return null;
-  const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}%`;
   return (
     <>
       <Section title="Entry">
@@ -40,7 +40,7 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
           {overview.dtypes.length > 0 ? (
             <li>
               <span>dtypes</span>
-              <span class="n">{overview.dtypes.map(({ dtype, share }) => `${clipped(dtype, 40)} ${percent(share)}`).join(", ")}</span>
+              <span class="n">{overview.dtypes.map(({ dtype, share }) => `${clipped(dtype, 40)} ${percentText(share)}`).join(", ")}</span>
             </li>
           ) : null}
         </ul>
@@ -55,7 +55,7 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
                   {repeats > 1 && ` ×${repeats}`}
                 </button>
                 <span class="n">
-                  {text} · {percent(share)}
+                  {text} · {percentText(share)}
                 </span>
               </li>
             ))}
