@@ -233,6 +233,7 @@ def test_only_files_of_the_same_format_are_overwritten_without_force(run: Run, s
     assert not list(tmp_path.glob(".*.part"))
 
 
+@pytest.mark.slow
 def test_a_failed_export_leaves_the_old_file(run: Run, step: Path, tmp_path: Path) -> None:
     target = tmp_path / "x.dot"
     target.write_text("digraph old {}")
@@ -261,6 +262,7 @@ def test_a_callable_of_a_module_is_a_source(run: Run, tmp_path: Path) -> None:
     assert "Traceback" in run("info", "models:broken", env={"OPSCOPE_TRACEBACK": "1"}).stderr
 
 
+@pytest.mark.slow
 def test_formats_lists_what_can_be_read_and_written(run: Run) -> None:
     formats = json.loads(run("formats", "--json").stdout)
     assert {"native", "hlo"} <= {row["name"] for row in formats["readers"]}
@@ -270,6 +272,7 @@ def test_formats_lists_what_can_be_read_and_written(run: Run) -> None:
     assert "pip install" not in "".join(row["install"] for row in formats["writers"]), "opscope's own dependencies are installed"
 
 
+@pytest.mark.slow
 def test_formats_says_what_to_install_for_live_objects() -> None:
     code = (
         "import sys\nfrom importlib import util\nfind_spec = util.find_spec\n"
@@ -356,6 +359,7 @@ def test_an_unknown_suffix_is_answered_with_each_supported_one_once(run: Run) ->
     assert ".json" in suffixes and len(suffixes) == len(set(suffixes))
 
 
+@pytest.mark.slow
 def test_a_directory_without_dumps_suggests_the_file_in_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "step.hlo").write_text(TWO_MODULES)
     (tmp_path / "notes.md").write_text("about it")

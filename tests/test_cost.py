@@ -329,6 +329,7 @@ def test_a_cycle_of_calls_ends() -> None:
     assert CostModel(builder.build()).total == Cost(12, 96, 1, 1, 1, transcendentals=12)
 
 
+@pytest.mark.slow
 def test_calls_deeper_than_pythons_stack() -> None:
     builder = ProgramBuilder("p", "g0")
     for i in range(5_000):

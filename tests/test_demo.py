@@ -86,6 +86,7 @@ def test_demo_serves_the_viewer(tmp_path: Path, arguments: list[str]) -> None:
     assert f'"name":"demo:{"passes" if "passes" in arguments[-1] else "train_step"}"' in page.replace('": "', '":"')
 
 
+@pytest.mark.slow
 def test_a_server_stopped_with_control_c_has_succeeded(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "opscope", "demo", "--no-browser"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:

@@ -162,12 +162,14 @@ def test_other_picture_formats_are_the_same_picture(tmp_path: Path, suffix: str,
     assert min(image.open(tmp_path / "clear.jpg").getpixel((0, 0))) > 250, "white where there is no background"
 
 
+@pytest.mark.slow
 def test_a_picture_that_a_format_cannot_hold_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("PIL.Image")
     with pytest.raises(OpscopeError, match=r"cannot be written as WEBP: .*; use a smaller scale"):
         opscope.save(chain(310), tmp_path / "p.webp", wrap=False)
 
 
+@pytest.mark.slow
 def test_a_missing_pillow_names_the_command_that_installs_it(run: Run, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['PIL'] = None\n")
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
@@ -240,6 +242,7 @@ def test_advance_table_is_that_of_the_font_files() -> None:
         assert font.units == int(re.findall(r"UNITS_PER_EM = (\d+)", source)[0])
 
 
+@pytest.mark.slow
 def test_threads_draw_at_the_same_time() -> None:
     expected = svg_text(small())
     with ThreadPoolExecutor(4) as pool:
@@ -340,6 +343,7 @@ def test_command_line(run, tmp_path: Path) -> None:
     assert not (tmp_path / "q.svg").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "package", "name"), [("py_mini_racer", "mini-racer", "x.svg"), ("resvg_py", "resvg-py", "x.png")])
 def test_a_missing_dependency_is_named_as_in_pip(run: Run, tmp_path: Path, module: str, package: str, name: str) -> None:
     (tmp_path / f"{module}.py").write_text("raise ImportError")

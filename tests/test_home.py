@@ -207,6 +207,7 @@ def test_a_script_without_a_source_gets_an_error_and_no_server(run: Run, tmp_pat
     assert run("--nonsense").stderr.startswith("opscope: No such option")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[], ["view"], ["--port=0"]])
 def test_at_a_terminal_the_home_page_opens(tmp_path: Path, arguments: list[str]) -> None:
     """The browser is a script that writes down the address that it was given."""

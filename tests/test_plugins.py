@@ -58,6 +58,7 @@ def plugin(tmp_path: Path) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
 
 
+@pytest.mark.slow
 def test_a_reader_of_another_package_reads(run: Run, tmp_path: Path, plugin: dict[str, str]) -> None:
     (tmp_path / "net.edges").write_text("EDGES\na <- \nb <- a\nc <- a b\n")
     info = run("info", "net.edges", "--json", env=plugin)

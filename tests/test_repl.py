@@ -46,6 +46,7 @@ def some_node(op: str) -> str:
     return match[1]
 
 
+@pytest.mark.slow
 def test_text_commands_answer_in_a_script(tmp_path: Path) -> None:
     dot = some_node("dot")
     out = script(f"list computations\nlist {dot}\ninfo {dot}\nstacktrace {dot}\n/^{re.escape(dot)}$\nstats\nhelp\n", tmp_path)
@@ -57,6 +58,7 @@ def test_text_commands_answer_in_a_script(tmp_path: Path) -> None:
         assert form in out
 
 
+@pytest.mark.slow
 def test_lists_name_the_computation_and_begin_with_the_entry(tmp_path: Path) -> None:
     program = opscope.load(EXAMPLE)
     assert isinstance(program, opscope.Program)
@@ -79,12 +81,14 @@ def test_a_long_list_is_cut_for_a_person() -> None:
     assert len(lines[-4:-1]) == 3 and all(" = " in line for line in lines[-4:-1])
 
 
+@pytest.mark.slow
 def test_extracts_go_where_drawings_go(tmp_path: Path) -> None:
     dot = some_node("dot")
     out = script(f"extract {dot} 1\n", tmp_path)
     assert (tmp_path / "drawings" / f"{dot}-extracted.hlo").exists(), out
 
 
+@pytest.mark.slow
 def test_names_match_in_any_case_and_mistakes_suggest_the_closest(tmp_path: Path) -> None:
     dot = some_node("dot")
     out, errors = failing_script(f"info {dot}x\nallpaths {dot}\n{dot} wide\nlist (\n/(\ninfo %{dot.upper()}\n", tmp_path)
@@ -117,12 +121,14 @@ def test_list_searches_operations_and_diff_compares_files(tmp_path: Path) -> Non
     assert "changed" in out
 
 
+@pytest.mark.slow
 def test_switches_change_what_info_shows(tmp_path: Path) -> None:
     out, errors = failing_script("metadata\nmetadata off\nbackend_config on\nbackend_config maybe\n", tmp_path)
     assert out.splitlines()[:3] == ["metadata is on", "metadata is off", "backend_config is on"]
     assert errors == ["usage: backend_config [on|off]"]
 
 
+@pytest.mark.slow
 def test_extracts_parse_in_xla_again(tmp_path: Path) -> None:
     """50 random instructions, at random heights, through XLA's own parser (in a separate process: it can crash)."""
     pytest.importorskip("jaxlib")
@@ -209,6 +215,7 @@ class Terminal:
         return code
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_a_person_can_complete_interrupt_and_leave(tmp_path: Path) -> None:
     dot = some_node("dot")
@@ -235,6 +242,7 @@ def test_a_person_can_complete_interrupt_and_leave(tmp_path: Path) -> None:
     assert f"info {dot}" in (tmp_path / ".opscope_history").read_text()
 
 
+@pytest.mark.slow
 def test_drawings_open_fusions_and_name_instructions_unless_switched_off(tmp_path: Path) -> None:
     """Like interactive_graphviz: fusions show their bodies, and boxes the names that can be typed next."""
     fused = tmp_path / "fused.hlo"
@@ -311,6 +319,7 @@ def ask(*arguments: str | Path, lines: str, directory: Path) -> subprocess.Compl
     return subprocess.run(command, input=lines, capture_output=True, text=True, cwd=directory, timeout=120)
 
 
+@pytest.mark.slow
 @pytest.mark.step("0.3")
 def test_the_prompt_needs_no_build_and_no_framework(tmp_path: Path) -> None:
     code = (

@@ -110,6 +110,7 @@ def test_settings_are_data_and_not_part_of_the_page(port: int) -> None:
     assert '"sources": []' not in saved, "a page cannot name the programs"
 
 
+@pytest.mark.slow
 def test_a_signal_that_arrives_in_a_finalizer_ends_the_server() -> None:
     """Right after the server printed its address. Python ignores what a finalizer raises."""
     script = """

@@ -187,6 +187,7 @@ def test_a_hub_and_a_wide_level_do_not_stop_the_search() -> None:
     assert list(blocks(sketch.program(*ends)).values()) == [3000]
 
 
+@pytest.mark.slow
 def test_the_default_grouping_of_a_program_without_names_is_its_structure(run: Run, tmp_path: object) -> None:
     plain = nameless(chain(12))
     wire = read_program(encode_wire(enrich(plain)))

@@ -217,11 +217,13 @@ def test_a_file_on_a_terminal_is_escaped(files: Path, format: str) -> None:
     assert len(text) > 100 and OBEYED.findall(text) == []
 
 
+@pytest.mark.slow
 def test_a_file_in_a_pipe_keeps_its_bytes(files: Path) -> None:
     command = [sys.executable, "-m", "opscope", "export", "named.hlo", "-o", "-", "--to", "hlo"]
     assert b"\x1b[2J" in subprocess.run(command, cwd=files, capture_output=True, check=True).stdout
 
 
+@pytest.mark.slow
 def test_the_prompt_on_a_terminal(files: Path) -> None:
     text = on_a_terminal([sys.executable, "-m", "opscope", "repl", "named.hlo"], files, b"list x\ninfo x.1\nstats\nquit\n")
     assert r"\x1b[31mfoo/bar" in text and "custom-call" in text

@@ -15,6 +15,7 @@ from opscope.render.memory_picture import check_picture, write_picture
 from opscope.view_options import Theme
 
 
+@pytest.mark.slow
 def test_the_table_says_what_is_alive_and_why(gpu_dump: Path, run: Run) -> None:
     done = run("memory", gpu_dump)
     assert done.returncode == 0, done.stderr
@@ -25,6 +26,7 @@ def test_the_table_says_what_is_alive_and_why(gpu_dump: Path, run: Run) -> None:
     assert "saved for backward: while.22 needs it for the gradient of while.15" in row and "scan_model.py:12" in row
 
 
+@pytest.mark.slow
 def test_json_has_the_live_set_and_the_curve(gpu_dump: Path, run: Run) -> None:
     data = json.loads(run("memory", gpu_dump, "--json").stdout)
     assert {key: data[key] for key in ("origin", "peak_bytes", "peak_at", "at", "argument_bytes", "output_bytes", "alias_bytes")} == {
@@ -46,6 +48,7 @@ def test_json_has_the_live_set_and_the_curve(gpu_dump: Path, run: Run) -> None:
     assert conv["born"] < data["position"] < conv["last"] and conv["last_use"] == "loop_select_fusion"
 
 
+@pytest.mark.slow
 def test_sums_per_kind_add_up_to_the_same(gpu_dump: Path, run: Run) -> None:
     data = json.loads(run("memory", gpu_dump, "--per", "kind", "--json").stdout)
     sizes = {row["kind"]: row["bytes"] for row in data["live"]}
@@ -53,6 +56,7 @@ def test_sums_per_kind_add_up_to_the_same(gpu_dump: Path, run: Run) -> None:
     assert sizes["saved"] == 4 * 524_288 and sizes["parameter"] == 80_648
 
 
+@pytest.mark.slow
 def test_at_another_node_other_buffers_are_alive(gpu_dump: Path, run: Run) -> None:
     data = json.loads(run("memory", gpu_dump, "--at", "cudnn-conv.1", "--json").stdout)
     assert data["at"] == "cudnn-conv.1" and data["bytes"] < data["peak_bytes"] == 3_330_319
@@ -61,6 +65,7 @@ def test_at_another_node_other_buffers_are_alive(gpu_dump: Path, run: Run) -> No
     assert wrong.returncode == 2 and "no node 'cudnn-conv.99' runs here; did you mean" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_the_lane_is_written_as_a_picture(gpu_dump: Path, run: Run, tmp_path: Path) -> None:
     done = run("memory", gpu_dump, "-o", tmp_path / "lane.svg")
     assert done.returncode == 0, done.stderr
@@ -72,6 +77,7 @@ def test_the_lane_is_written_as_a_picture(gpu_dump: Path, run: Run, tmp_path: Pa
         check_picture(tmp_path / "lane.dot", gpu_dump)
 
 
+@pytest.mark.slow
 def test_the_lane_has_each_format_and_theme_at_any_point(gpu_dump: Path, tmp_path: Path) -> None:
     (memory,) = read_memory(str(gpu_dump))
     at = memory.position_of("cudnn-conv.1")
@@ -84,6 +90,7 @@ def test_the_lane_has_each_format_and_theme_at_any_point(gpu_dump: Path, tmp_pat
     assert pictures["a.png"] != pictures["b.png"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [

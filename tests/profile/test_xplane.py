@@ -164,6 +164,7 @@ def test_a_profile_of_jax_agrees_with_its_own_reader(tmp_path: Path) -> None:
     assert own == pytest.approx({name: seconds for name, seconds in durations.items() if name not in loops}, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["h200_jax_train_step", "h200_jax_train_step_uncaptured"])
 def test_a_train_step_on_a_gpu_is_placed(name: str) -> None:
     """Five steps on an H200, with and without command buffers."""

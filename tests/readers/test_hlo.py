@@ -209,6 +209,7 @@ def test_a_line_of_a_megabyte_is_read() -> None:
     assert len(graph["t"].outputs) == len(graph["t"].inputs) == count
 
 
+@pytest.mark.slow
 def test_progress_is_reported() -> None:
     body = "".join(f"  x{i} = f32[64,64]{{1,0}} parameter({i})\n" for i in range(40_000))
     text = "".join(f"c{k} {{\n{body}}}\n" for k in range(2))

@@ -178,6 +178,7 @@ def test_text_of_hlo_characters_is_read_or_refused(text: str) -> None:
     read_or_refuse(module(text))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:

@@ -101,6 +101,7 @@ def test_outputs_without_a_name_are_named_after_their_operator() -> None:
     assert out._attrs["name"] == "", "looking changes nothing"
 
 
+@pytest.mark.slow
 def test_a_long_chain_does_not_recurse() -> None:
     tensor = Tensor("t", [IntImm(1)], is_input=True)
     for i in range(5000):

@@ -62,6 +62,7 @@ def test_a_diff_has_the_columns_of_its_format(run: Path) -> None:
     assert sorted(wire.fields) == ["basis", "before", "byName", "kind", "places", "sections"]
 
 
+@pytest.mark.slow
 def test_several_processes_compare_like_one(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     copy = tmp_path / "copy.opscope"
     save_recording(open_recording(run), copy)

@@ -104,6 +104,7 @@ print(results)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_a_real_limit_on_the_file(tmp_path: Path) -> None:
     path = tmp_path / "run.opscope"

@@ -44,6 +44,7 @@ def test_an_unknown_name_is_an_error(recording: Recording) -> None:
         recording.history("fusion.12", 0)
 
 
+@pytest.mark.slow
 def test_the_prompt_prints_the_history(tmp_path: Path) -> None:
     dump = write_dump(tmp_path / "dump")
     command = [sys.executable, "-m", "opscope", "repl", f"{dump}@0"]

@@ -80,6 +80,7 @@ def test_sqlite_itself_falls_for_the_attack(attack: Attack) -> None:
     assert not attack.document.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["info", "passes", "export"])
 def test_reading_a_recording_deletes_nothing(attack: Attack, run: Run, command: str) -> None:
     done = run(command, attack.recording, *(["-o", "copy.opscope"] if command == "export" else []))
@@ -116,6 +117,7 @@ def test_recording_over_another_deletes_only_that(attack: Attack, overwrite: Cal
     assert [snapshot.name for snapshot in open_recording(attack.recording)] == ["new"]
 
 
+@pytest.mark.slow
 def test_export_over_a_recording_deletes_only_that(attack: Attack, run: Run, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = record(tmp_path / "other" / "run.opscope")
@@ -202,6 +204,7 @@ def test_the_recording_of_a_killed_writer_is_recovered_in_a_copy(cut: Path, temp
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_recovered_recording_can_be_compared_and_saved_over_itself(cut: Path, tmp_path: Path) -> None:
     recording = open_recording(cut)
     assert list(compared(recording)) == list(compared(open_recording(record(tmp_path / "whole.opscope"))))
@@ -211,12 +214,14 @@ def test_a_recovered_recording_can_be_compared_and_saved_over_itself(cut: Path, 
     assert read_comparisons(cut, FORMAT) != {}, "earlier comparisons are saved too"
 
 
+@pytest.mark.slow
 def test_a_failing_copy_is_reported_in_one_line(cut: Path, temporary: Path) -> None:
     temporary.rmdir()
     with pytest.raises(SourceError, match=r"cut\.opscope: .*No such file or directory.*TMPDIR"):
         open_recording(cut)
 
 
+@pytest.mark.slow
 def test_a_recording_can_be_read_while_it_is_written(tmp_path: Path, temporary: Path) -> None:
     path = tmp_path / "live.opscope"
     writer = Writer(path, pages_in_memory=100_000)
@@ -229,6 +234,7 @@ def test_a_recording_can_be_read_while_it_is_written(tmp_path: Path, temporary: 
     assert_whole(open_recording(path))
 
 
+@pytest.mark.slow
 def test_a_writer_may_be_killed_while_its_recording_is_open(tmp_path: Path) -> None:
     path = tmp_path / "live.opscope"
     writer = Writer(path, pages_in_memory=2)

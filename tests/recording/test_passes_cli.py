@@ -33,6 +33,7 @@ def test_passes_prints_a_row_for_each_change(run: Run, tmp_path: Path) -> None:
     assert len(run("passes", dump, "--all").stdout.splitlines()) == len(lines) + 3
 
 
+@pytest.mark.slow
 def test_as_many_passes_changed_something_as_the_timeline_says(run: Run, tmp_path: Path) -> None:
     """`browser/test_timeline.py` reads the same counts of the same recording off the page."""
     assert "9 passes, 4 changed (4 changed nothing;" in run("passes", record_toy(tmp_path / "toy.opscope")).stdout
@@ -62,6 +63,7 @@ def test_passes_by_time_are_those_with_seconds_and_the_slowest_first(run: Run, t
     assert done.returncode == 2 and "no pass has its seconds" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_empty_recording_says_so_and_what_would_help(run: Run, tmp_path: Path) -> None:
     """Eager code, and code compiled earlier, runs no compiler; an empty table would hide that."""
     with opscope.record(tmp_path / "empty.opscope"):
@@ -71,6 +73,7 @@ def test_an_empty_recording_says_so_and_what_would_help(run: Run, tmp_path: Path
     assert "nothing was recorded" in run("info", tmp_path / "empty.opscope").stderr
 
 
+@pytest.mark.slow
 def test_passes_json_follows_the_contract(run: Run, tmp_path: Path) -> None:
     rows = json.loads(run("passes", write_dump(tmp_path / "dump"), "--json").stdout)
     assert len(rows) == 7

@@ -171,6 +171,7 @@ def captured(script: str, directory: Path, what: str) -> opscope.Program:
     return opscope.load(directory / "program.json")
 
 
+@pytest.mark.slow
 @pytest.mark.step("1.1")
 def test_the_model_that_the_tutorial_defines(tmp_path: Path) -> None:
     graph = captured(DEFINE, tmp_path, "output_tensor").main
@@ -178,6 +179,7 @@ def test_the_model_that_the_tutorial_defines(tmp_path: Path) -> None:
     assert graph["X"].role == "input" and graph[graph.outputs[0][0]].attrs["output_names"] == "Y"
 
 
+@pytest.mark.slow
 @pytest.mark.step("1.2")
 def test_names_and_marks(tmp_path: Path) -> None:
     without = OPTIMIZE.replace('graph = compiler.transform.optimize_graph(graph, "./tmp")', "pass")
@@ -193,6 +195,7 @@ def test_names_and_marks(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.step("1.3")
 def test_the_optimized_graph(tmp_path: Path) -> None:
     graph = captured(DEFINE + OPTIMIZE, tmp_path, "graph").main

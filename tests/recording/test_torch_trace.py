@@ -51,6 +51,7 @@ def shape_of(program: Program) -> dict[str, Any]:
     return {graph.name: [(node.id, node.op if node.role == "op" else "", node.inputs, node.outputs) for node in graph] for graph in program}
 
 
+@pytest.mark.frameworks
 def test_a_printed_graph_reads_as_the_live_one() -> None:
     torch = pytest.importorskip("torch")
     from torch.fx.experimental.proxy_tensor import make_fx
@@ -228,6 +229,7 @@ def test_a_log_and_a_recording_of_the_same_run_have_the_same_graphs(tmp_path: Pa
     assert timed == {("pre-grad", "after"), ("aot autograd", "joint graph"), ("partition", "forward and backward")}
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_row_per_graph() -> None:
     ran = subprocess.run([sys.executable, "-m", "opscope", "passes", str(SAMPLE), "--json"], capture_output=True, text=True, check=True)
     rows = json.loads(ran.stdout)

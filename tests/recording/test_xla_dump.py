@@ -66,6 +66,7 @@ def test_a_pass_of_several_modules_is_chosen_by_number_and_the_error_names_the_m
         Recording("dump", passes).snapshot("fusion")
 
 
+@pytest.mark.slow
 def test_several_processes_read_the_same_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("opscope.recording.dumps.workers._SMALL", 0)
     dump = write_dump(tmp_path / "dump")
