@@ -1,4 +1,4 @@
-"""Names that users type: which module or part they mean, and what they probably meant if there is no such name."""
+"""Names that users type: which module or part they mean, and what they probably meant if nothing has that name."""
 
 from __future__ import annotations
 

@@ -160,9 +160,9 @@ def _composite(graph: Graph, node: Node) -> int | None:
     if graph.attrs.get("kind") == "autograd":
         return None
     operands = [_elements([kind]) for kind in _input_types(graph, node)]
-    known = [count for count in operands if count is not None]
+    sizes = [count for count in operands if count is not None]
     out = _elements(list(node.outputs[:1]))
-    return None if out is None or len(known) < len(operands) else composite_flops(plain_name(node.op), known, out, node.attrs)
+    return None if out is None or len(sizes) < len(operands) else composite_flops(plain_name(node.op), sizes, out, node.attrs)
 
 
 def _nothing(graph: Graph, node: Node) -> int | None:

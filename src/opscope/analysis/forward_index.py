@@ -9,7 +9,7 @@ from opscope.analysis.derivatives import OWN_RESULT
 from opscope.ops import facts_of, plain_name
 from opscope.program import DIRECTION_ATTR, Details, Graph, Node, NodeKey
 
-MOST_LINKS = 8
+_MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
 _SIGNS, _DIFFERENCES = frozenset({"neg", "negate"}), frozenset({"sub", "subtract"})
 _PRODUCTS, _QUOTIENTS = frozenset({"mul", "multiply"}), frozenset({"div", "divide"})
@@ -158,7 +158,7 @@ class ForwardIndex:
             elif step := part.steps.get(name):
                 steps.append(step)
         if not relatives.nodes:
-            return tuple(read[:MOST_LINKS]), "operands" if read else "none"
+            return tuple(read[:_MOST_LINKS]), "operands" if read else "none"
         # A forward value that only gets another shape is being prepared; no gradient flows through it yet.
         gradient = any(step.gradient for step in steps) if steps else len(read) != 1 or facts_of(node.op).category != "shape"
         forward: Sequence[NodeKey] = relatives.nodes
@@ -168,7 +168,7 @@ class ForwardIndex:
             forward = by_result or self._differentiated(part, node, origin, relatives, steps, values, gradient)
         if not self._reshaping.isdisjoint(forward) and facts_of(node.op).category == "elementwise":
             forward = [each for key in forward for each in (self._computing(part, key) if key in self._reshaping else (key,))]
-        links = tuple(dict.fromkeys(forward))[:MOST_LINKS] if len(forward) > 1 else tuple(forward)
+        links = tuple(dict.fromkeys(forward))[:_MOST_LINKS] if len(forward) > 1 else tuple(forward)
         part.steps[node.id] = _Step(origin.place, links, gradient)
         if not gradient:
             self.prepared.append((part, node))
@@ -180,7 +180,7 @@ class ForwardIndex:
         if facts_of(node.op).category != "shape":
             return ()
         readers = (name for name in part.graph.users.get(node.id, ()) if name in part.steps)
-        return tuple(dict.fromkeys(key for name in readers for key in links[part.graph.name, name]))[:MOST_LINKS]
+        return tuple(dict.fromkeys(key for name in readers for key in links[part.graph.name, name]))[:_MOST_LINKS]
 
     def _computing(self, part: Part, key: NodeKey) -> Sequence[NodeKey]:
         """Instead of a node that only changes the shape of an operand, what its operation computes with that, if anything: no product or
@@ -189,7 +189,7 @@ class ForwardIndex:
         for each in waiting:  # grows while it is walked
             if each not in self._reshaping:
                 computing.append(each)
-            elif len(waiting) < MOST_LINKS and each[0] == part.graph.name:
+            elif len(waiting) < _MOST_LINKS and each[0] == part.graph.name:
                 users = (part.forward.get(name) for name in part.graph.users.get(each[1], ()))
                 waiting += [user for user in users if user and user not in waiting and self._is_one(key, user)]
         return computing or (key,)
@@ -306,7 +306,7 @@ class ForwardIndex:
                 users = part.graph.users.get(each[1], ()) if each[0] == part.graph.name else ()
                 for name in (*self._read[each], *users):
                     other = (each[0], name)
-                    if len(nodes) < MOST_LINKS and other not in nodes and other in self.node and self._is_one(key, other):
+                    if len(nodes) < _MOST_LINKS and other not in nodes and other in self.node and self._is_one(key, other):
                         nodes.append(other)
             unit = self._units[key] = tuple(nodes)
         return unit

@@ -6,7 +6,7 @@ on unchanged is a constant, or a stacked input if only slices of it are read; on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from opscope.analysis.moved import values
@@ -80,7 +80,7 @@ def _results(graph: Graph) -> Sequence[ValueRef]:
 
 
 def _slots_of_body(program: Program, body: Graph, constants: int) -> list[Slot]:
-    parameters = [parameter.id for parameter in body.parameters][constants:]
+    parameters = {parameter.id: number for number, parameter in enumerate(body.parameters[constants:])}
     is_tuple = len(parameters) == 1 and len(_results(body)) > 1
     readers: dict[int, list[tuple[Node, int]]] = {}
     for node in body:
@@ -127,9 +127,9 @@ def _updates_slice(program: Program, node: Node) -> bool:
     return any(plain_name(origin_of(called, ref)[0].op) in _UPDATES for ref in _results(called))
 
 
-def _slot(body: Graph, ref: ValueRef, parameters: list[str], is_tuple: bool) -> int | None:
+def _slot(body: Graph, ref: ValueRef, parameters: Mapping[str, int], is_tuple: bool) -> int | None:
     """Which slot of the loop a value is, if it is one as it comes in."""
     node, index = origin_of(body, ref)
     if node.id not in parameters or index == WHOLE:
         return None
-    return index if is_tuple else parameters.index(node.id)
+    return index if is_tuple else parameters[node.id]

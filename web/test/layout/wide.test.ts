@@ -47,7 +47,7 @@ describe("wide boxes", () => {
     );
   });
 
-  it("that enter each other at the far end are no staircase", () => {
+  it("that enter each other at the far end are not a staircase", () => {
     expect(layoutFlat(chain([], STEPS)).width).toBeLessThanOrEqual(WIDEST);
   });
 

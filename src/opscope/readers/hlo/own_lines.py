@@ -24,7 +24,7 @@ def with_own_text(programs: list[Program], read: Callable[[], str]) -> list[Prog
 
 
 def _part(read: Callable[[], str], number: int, count: int) -> str:
-    """The text of one of several modules; empty if there is no telling where it begins."""
+    """The text of one of several modules; empty if it is not clear where it begins."""
     text = read()
     if count == 1:
         return text

@@ -24,7 +24,7 @@ class Exported(NamedTuple):
     note: str = ""
     """How it was exported, if not as asked, and why."""
     refusal: str = ""
-    """A paragraph that says why there is no program."""
+    """A paragraph that says why nothing was exported."""
 
 
 class _Way(NamedTuple):
