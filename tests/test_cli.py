@@ -43,6 +43,8 @@ def test_info_reports_graphs_ops_parameters_and_cost(run: Run, example: Path) ->
     assert info["parameters"] == 54 and info["parameter_bytes"] == info["parameter_elements"] * 4
     assert "parameters  54 (every argument of the entry): " in done.stdout and info["inputs"] == info["buffers"] == 0
     assert info["flops"] > 10**7 and info["unknown"] == 0
+    assert info["saved_for_backward"] == {"values": 112, "bytes": 2_137_600}
+    assert "saved       112 values for backward, 2.14 MB" in done.stdout
     assert re.search(r"^dot +75  matmul$", done.stdout, re.M)
     assert "more graphs (--all lists them)" in done.stdout and "--all" not in run("info", example, "--all").stdout
 

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -29,6 +30,9 @@ def entries(quick: bool) -> list[Entry]:
     families = (_torch_nn(), _torchvision(), _timm(), _transformers(), _diffusers())
     return [entry for family in families for number, entry in enumerate(family) if not quick or entry.name in _QUICK or number % 12 == 0]
 
+
+_LIBRARIES: list[torch.library.Library] = []
+"""Operators exist as long as their library."""
 
 _QUICK = frozenset(
     ["bert", "llama", "t5", "whisper", "mamba", "mixtral", "segformer", "resnet18", "fasterrcnn_resnet50_fpn", "inception_v3"]
@@ -68,6 +72,7 @@ def _layer() -> nn.Module:
 def _torchvision() -> Iterator[Entry]:
     if find_spec("torchvision") is None:
         return
+    _declare_operators()
     from torchvision import models
 
     for name in models.list_models(models):
@@ -75,6 +80,19 @@ def _torchvision() -> Iterator[Entry]:
     for module in (models.segmentation, models.detection):
         for name in models.list_models(module):
             yield Entry("torchvision", name, partial(_vision, name, 64, weights_backbone=None, in_a_list=module is models.detection))
+
+
+def _declare_operators() -> None:
+    """PyPI's torchvision is built for CUDA. With a PyTorch for CPUs its library does not load, and it can be imported only if these
+    operators are declared. Detectors call them, so they do not run there."""
+    package = find_spec("torchvision")
+    try:
+        torch.ops.load_library(str(Path(str(package and package.origin)).with_name("_C.so")))
+    except (OSError, RuntimeError):
+        library = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _LIBRARIES.append(library)
 
 
 def _vision(name: str, size: int, *, in_a_list: bool = False, **plain: Any) -> Example:

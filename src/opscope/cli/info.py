@@ -16,17 +16,25 @@ from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.analysis.info import Info
+    from opscope.program import Program
 
 MOST_ROWS = 15
 MOST_BLOCKS = 4
 MOST_LOOPS = 4
+MOST_NODES = 20_000
+"""The drawing core, which knows what is saved for backward, takes seconds for larger programs."""
 
 
 @click.command()
 @source_options
 @profile_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every graph and op.")
-@click.option("--all", "everything", is_flag=True, help="List every graph and op instead of the largest.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List every graph and op instead of the largest; in large programs, count what is saved for backward.",
+)
 @click.option("--as-xla", is_flag=True, help="Count FLOPs and bytes as XLA's own analysis does: no custom calls, each loop once.")
 def command(
     source: str, module: str | None, from_format: str | None, part: Part, profile: str | None, as_json: bool, everything: bool, as_xla: bool
@@ -48,17 +56,28 @@ def command(
     programs = read_all(source, from_format, module, profile, part=part)
     with progress(f"counting {source}"):
         infos = [info_of(program, as_xla) for program in programs]
+        saved = [_saved(program) if everything or program.node_count <= MOST_NODES else None for program in programs]
     if as_json:
-        say_json(one_or_programs([info.to_json() for info in infos]), indent=1)
+        say_json(
+            one_or_programs([info.to_json() | {"saved_for_backward": each} for info, each in zip(infos, saved, strict=True)]), indent=1
+        )
     elif len(infos) == 1:
-        say(*_lines(infos[0], None if everything else MOST_ROWS, as_xla))
+        say(*_lines(infos[0], saved[0], None if everything else MOST_ROWS, as_xla))
     else:
         rows = [("module", "graphs", "nodes", "entry")]
         rows += [(info.name, f"{len(info.graphs):,}", f"{info.nodes:,}", info.entry) for info in infos]
         say(*modules(rows, "lrr"))
 
 
-def _lines(info: Info, most: int | None, as_xla: bool) -> list[str]:
+def _saved(program: Program) -> dict[str, int] | None:
+    """How many values the forward half saves for the backward half, and their bytes; None without a backward half."""
+    from opscope.render.saved import saved_for_backward
+
+    values = saved_for_backward(program)
+    return {"values": len(values), "bytes": sum(value.bytes or 0 for value in values)} if values else None
+
+
+def _lines(info: Info, saved: dict[str, int] | None, most: int | None, as_xla: bool) -> list[str]:
     graphs = sorted(info.graphs, key=lambda graph: -graph.nodes)
     rows = [("graph", "nodes", "FLOPs", "bytes", "called")]
     for graph in graphs[:most]:
@@ -67,13 +86,13 @@ def _lines(info: Info, most: int | None, as_xla: bool) -> list[str]:
         rows.append((graph.name, f"{graph.nodes:,}", flops, moved, called))
     ops = [("op", "nodes", "kind"), *((op, f"{count:,}", kind) for op, count, kind in info.ops[:most])]
     return blocks(
-        table(_facts(info, as_xla)),
+        table(_facts(info, saved, as_xla)),
         table(rows, "lrrrr") + rest(len(graphs), most, "graphs"),
         table(ops, "lrl") + rest(len(info.ops), most, "ops"),
     )
 
 
-def _facts(info: Info, as_xla: bool) -> list[tuple[str, str]]:
+def _facts(info: Info, saved: dict[str, int] | None, as_xla: bool) -> list[tuple[str, str]]:
     graphs = "1 graph" if len(info.graphs) == 1 else f"{len(info.graphs):,} graphs"
     apart = info.transcendentals if as_xla else 0
     flops = _known(short_number, info.flops - apart, info.unknown_flops)
@@ -91,6 +110,7 @@ def _facts(info: Info, as_xla: bool) -> list[tuple[str, str]]:
         ("FLOPs", flops),
         ("bytes", moved),
         *_halves(info),
+        *([("saved", f"{count(saved['values'], 'value')} for backward, {short_bytes(saved['bytes'])}")] if saved else []),
         *_blocks(info),
         *_loops(info),
         *([] if info.device_seconds is None else [("device time", f"{short_seconds(info.device_seconds)}, measured")]),

@@ -23,6 +23,7 @@ import { type Colours, type Theme, THEMES } from "./scene";
 import type { Painter } from "./scene/painter";
 import { onPaper } from "./scene/theme";
 import { markPaints } from "./scene/changePaints";
+import { savedOutputs } from "./view/twoHalves/saved";
 import { visibleToDot } from "./writers/dot";
 import { sceneToDrawio } from "./writers/drawio";
 import { pdfOf, sceneToPdf } from "./writers/pdf";
@@ -118,6 +119,12 @@ const steps: Record<string, (argument: never) => string> = {
     const rows = searchPasses(passes, query, (pass) => programOf(passes[pass].content), diff);
     if (query.doubt !== undefined && rows.every(({ count }) => count === 0)) throw new Error(query.doubt);
     return JSON.stringify(rows);
+  },
+
+  /** What the forward half saves for the backward half: nodes and their outputs, with bytes (-1: unknown). */
+  saved(): string {
+    const shown = need(program);
+    return JSON.stringify([...savedOutputs(shown)].map(([at, { node, bytes }]) => [node, at - shown.outputs.start[node], bytes]));
   },
 
   /** Both programs of a comparison as lines, side by side: changes with some context, or everything. */

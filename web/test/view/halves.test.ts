@@ -128,6 +128,29 @@ describe("halves side by side", () => {
     expect(open.remarks.join()).toContain("saved tensors");
   });
 
+  it("count nothing that stays inside a fusion", () => {
+    const half = (id: string, op: string, inputs: string[], direction: string): NodeSketch => ({
+      id,
+      op,
+      inputs,
+      groups: { direction },
+      types: ["f32[4]"],
+    });
+    const step = makeProgram([
+      {
+        name: "main",
+        nodes: [argument("x"), half("a", "tanh", ["x"], "forward"), { ...half("da", "fusion", ["a"], "backward"), calls: ["fused"] }],
+        outputs: ["da"],
+      },
+      {
+        name: "fused",
+        nodes: [argument("p"), half("b", "exp", ["p"], "forward"), half("db", "multiply", ["b", "b"], "backward")],
+        outputs: ["db"],
+      },
+    ]);
+    expect(savedTensors(indexOf(step)).layers.flatMap(({ values }) => values.map(({ id }) => id))).toEqual(["a"]);
+  });
+
   it("say what is saved where the edges of a box have parted", () => {
     const node = (id: string, inputs: string[], module: string): NodeSketch => ({ id, op: "tanh", inputs, groups: { direction: module } });
     const step = makeProgram([

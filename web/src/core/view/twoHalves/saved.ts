@@ -32,7 +32,8 @@ export const storageOf = memoized(({ inputs, outputs, ops, nodeOp, nodeCount }: 
 
 /**
  * Everything that operations of the backward half read of the forward half, by its position in the table of outputs. Views count as the
- * tensor that they show. Parameters and inputs are not saved, because they are there anyway, nor is what is computed from constants alone.
+ * tensor that they show. Parameters and inputs are not saved, because they are there anyway, nor is what is computed from constants alone
+ * or within one fusion, which writes nothing but its results.
  */
 export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number, SavedOutput> => {
   const { inputs, outputs, types, nodeCount, nodeRole } = program;
@@ -44,13 +45,13 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
     if (nodeRole[node] !== Role.Op || half[node] !== Half.Forward || !varies[node]) return;
     saved.set(storage[at], { node, bytes: types.bytes[outputs.value[storage[at]]] });
   };
-  const { plumbing } = traitsOf(program);
+  const { plumbing, isFusionBody, index } = traitsOf(program);
   const half = halfOfNodes(program);
   const varies = dependsOnArguments(program);
   const saved = new Map<number, SavedOutput>();
   const waiting: [number, number][] = [];
   for (let reader = 0; reader < nodeCount; reader++) {
-    if (half[reader] !== Half.Backward || plumbing.kind[reader] !== Forwards.Nothing) continue;
+    if (half[reader] !== Half.Backward || plumbing.kind[reader] !== Forwards.Nothing || isFusionBody[index.graphOf[reader]]) continue;
     for (let i = inputs.start[reader]; i < inputs.start[reader + 1]; i++) waiting.push([inputs.value[i], inputs.extra[i]]);
     for (let next = waiting.pop(); next; next = waiting.pop()) {
       const [node, output] = next;
