@@ -1,10 +1,14 @@
 """Damaged files through every reader and everything that follows: each must end in a sentence or a result, soon.
 
-    python benchmarks/fuzz.py [--inputs 10000] [--kinds hlo,torch] [--state .bench/fuzz] [--keep]
+    python benchmarks/fuzz.py [--inputs 100000] [--kinds hlo,torch] [--state .bench/fuzz] [--keep]
+
+Guided by coverage: a damaged file that reaches code which none did before, or whose outcome is new (a sentence that no other gave, a
+graph of another size), joins the pool and is damaged further. Every file is read; those that join the pool, and one in sixteen of the
+others that give a program, also go through analysis, wire, JSON, recording, diff and memory, and one in eight of these through view,
+layout and SVG. A fault is any error that is not a sentence, or an input that takes more than 20 seconds; its file is kept.
 
 Input number N is the same in every run with the same state, so a run can be stopped and goes on where it was: the state has the next
-number, the counts, and the pool. A damaged file whose outcome is new (a sentence that no other gave, a graph of another size) joins the
-pool and is damaged further. A fault is any error that is not a sentence, or an input that takes more than 20 seconds; its file is kept.
+number, the counts, what was reached, and the pool.
 """
 
 from __future__ import annotations
@@ -12,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import resource
 import signal
 import sys
@@ -21,38 +24,26 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
+from instrument import Blocks, instrument
 from mutations import mutated
 from results import HERE, Figure, keep
 
-from opscope import native
-from opscope.analysis.enrich import enrich
-from opscope.analysis.info import info_of
-from opscope.errors import OpscopeError
-from opscope.loading import load_all
-from opscope.program import Program
-from opscope.recording.diff import diff
-from opscope.recording.sources import is_recording_source, open_recording
-from opscope.recording.store.store import StoreWriter
-from opscope.render.wire.compare_passes import compared_rows
-from opscope.render.wire.diff import encode_diff
-from opscope.render.wire.program import encode_wire
-from opscope.render.writers.svg import svg_text
+BLOCKS = Blocks()
+if __name__ == "__main__":
+    instrument("opscope", BLOCKS)  # before the import that imports opscope
 
-SAMPLES = HERE.parent / "tests" / "samples"
-LARGEST_SAMPLE = 40_000
-LARGEST_POOL = 3000
+from fuzz_targets import RECORDING, follow, kinds, reading, seeds  # noqa: E402
+
+LARGEST_POOL = 6000
 SECONDS = 20
-SAVED = 200
+SAVED = 2000
 """The state is saved after so many inputs."""
+FOLLOWED = 16
 DRAWN = 8
-"""Of the inputs that give a program, one in so many is also drawn."""
-NEEDS = {"onnx": "onnx", "mlir": "jaxlib"}
-SLOW = {"mlir"}
-"""Read in a process of their own, which takes seconds; only if named with --kinds."""
+"""Of the inputs that give a program, one in `FOLLOWED` is used as commands use it, and of these one in `DRAWN` is drawn."""
 
 
 @dataclass
@@ -61,78 +52,18 @@ class State:
 
     next: int = 0
     seconds: float = 0.0
+    followed: int = 0
+    drawn: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     """By kind of file: how many were shown, refused, or ended in a fault."""
     signatures: list[str] = field(default_factory=list)
+    reached: list[str] = field(default_factory=list)
+    """The blocks of opscope's code that ran."""
     faults: list[str] = field(default_factory=list)
 
 
 class Slow(Exception):
     """An input that takes too long."""
-
-
-def kinds(chosen: list[str]) -> list[str]:
-    names = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
-    wanted = chosen or [name for name in [*names, "recording"] if name not in SLOW]
-    return [name for name in wanted if NEEDS.get(name, name) == name or find_spec(NEEDS[name])]
-
-
-def seeds(kind: str, directory: Path) -> list[Path]:
-    """Real files of a kind, which damage starts from."""
-    if kind == "recording":
-        return [_recording(directory)]
-    files = [path for path in sorted((SAMPLES / kind).rglob("*")) if path.is_file() and path.suffix not in (".py", ".md")]
-    return [path for path in files if path.stat().st_size <= LARGEST_SAMPLE] or files[:1]
-
-
-def _recording(directory: Path) -> Path:
-    path = directory / "seed.opscope"
-    if not path.exists():
-        writer = StoreWriter(path)
-        for number, name in enumerate(("hlo/written.hlo", "hlo/constants.hlo", "hlo/types.hlo")):
-            writer.add(load_all(SAMPLES / name)[0], f"pass {number}", pipeline=("p",), module="m", seconds=0.5)
-        writer.close()
-    return path
-
-
-def follow(path: Path, draw: bool) -> str:
-    """Read a file and do everything with it that commands do. Returns a signature of the outcome; a sentence begins with "refused"."""
-    try:
-        if is_recording_source(path):
-            recording = open_recording(path)
-            rows = list(compared_rows(recording))
-            programs = [snapshot.program for snapshot in recording]
-            _ = [snapshot.origins for snapshot in recording]
-            for program in programs[-1:]:
-                _use(program, draw)
-            return f"shown {len(rows)} passes"
-        programs = load_all(path)
-        for program in programs[:3]:
-            _use(program, draw)
-    except OpscopeError as error:
-        sentence = str(error)
-        if not sentence or "\n" in sentence:
-            raise AssertionError(f"not one line: {sentence!r}") from None
-        return "refused " + re.sub(r"\d+|'[^']*'|\"[^\"]*\"|\S*/\S*", "", sentence)[:160]
-    return f"shown {len(programs)} {sum(program.node_count for program in programs).bit_length()}"
-
-
-def _use(program: Program, draw: bool) -> None:
-    info_of(program).to_json()
-    enriched = enrich(program)
-    encode_wire(enriched)
-    text = native.dumps(enriched)
-    (again,) = native.loads(text)
-    if native.dumps(again) != text:
-        raise AssertionError("the JSON of a program changes when it is read and written")
-    writer = StoreWriter()
-    writer.add(program, "a")
-    stored = writer.recording()[0].program
-    if [node.id for graph in stored for node in graph] != [node.id for graph in program for node in graph]:
-        raise AssertionError("a recording has other nodes than the program")
-    encode_diff(diff(program, again))
-    if draw:
-        svg_text(program)
 
 
 @contextmanager
@@ -157,14 +88,17 @@ class Fuzzer:
         self.directory = directory
         self.seed = seed
         self.kinds = kinds(chosen)
-        self.pool = {kind: seeds(kind, directory) for kind in self.kinds}
+        self.seeds = {kind: seeds(kind, directory) for kind in self.kinds}
+        self.pool: dict[str, list[Path]] = {kind: [] for kind in self.kinds}
         self._file = directory / "state.json"
         self.state = State()
         if self._file.exists():
             self.state = State(**json.loads(self._file.read_text("utf-8")))
             for path in sorted((directory / "pool").glob("*")):
-                self.pool.setdefault(path.stem.partition("-")[2], []).append(path)
+                if int(path.name.partition("-")[0]) < self.state.next:  # not from after the state was saved
+                    self.pool.setdefault(path.stem.partition("-")[2], []).append(path)
         self._signatures = set(self.state.signatures)
+        BLOCKS.resume(self.state.reached)
 
     def run(self, inputs: int) -> None:
         """Run so many more inputs. The state is saved from time to time, and when the run is interrupted."""
@@ -181,28 +115,47 @@ class Fuzzer:
         number = self.state.next
         rng = random.Random(f"{self.seed} {number}")
         kind = rng.choice(self.kinds)
-        origin = rng.choice(self.pool[kind])
-        structure = "opscope" if kind == "recording" else origin.suffix.removeprefix(".")
+        origin = self._origin(kind, rng)
+        structure = "opscope" if kind == RECORDING else origin.suffix.removeprefix(".")
         content = mutated(origin.read_bytes(), structure, rng)
         path = self.directory / f"input{origin.suffix}"
         path.write_bytes(content)
+        reached = BLOCKS.count
         try:
             with patience():
-                signature = follow(path, draw=number % DRAWN == 0)
+                signature, is_new = self._outcome(path, kind, number, reached)
         except (MemoryError, RecursionError, Exception) as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             fault = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}: {str(error)[:120]}"
             self.state.faults.append(f"{number} {kind}: {fault}")
             self._store("faults", number, kind, origin.suffix, content)
-            signature = f"fault {fault}"
+            signature, is_new = f"fault {fault}", False
         outcome = f"{kind} {signature.partition(' ')[0]}"
         self.state.outcomes[outcome] = self.state.outcomes.get(outcome, 0) + 1
-        if f"{kind} {signature}" not in self._signatures:
+        if is_new:
             self._signatures.add(f"{kind} {signature}")
-            if len(self._signatures) < LARGEST_POOL and not signature.startswith("fault"):
+            if sum(map(len, self.pool.values())) < LARGEST_POOL:
                 self.pool[kind].append(self._store("pool", number, kind, origin.suffix, content))
         self.state.next += 1
         self.state.seconds += time.perf_counter() - started
+
+    def _origin(self, kind: str, rng: random.Random) -> Path:
+        """What to damage: as often a real file as one of the pool, where small files, which are read faster, come more often."""
+        if rng.random() < 0.5 or not self.pool[kind]:
+            return rng.choice(self.seeds[kind])
+        return min((rng.choice(self.pool[kind]) for _ in range(2)), key=lambda path: path.stat().st_size)
+
+    def _outcome(self, path: Path, kind: str, number: int, reached: int) -> tuple[str, bool]:
+        """The signature of an input's outcome, and whether the input is worth damaging further."""
+        outcome = reading(path, self.directory / "reports")
+        is_new = BLOCKS.count > reached or f"{kind} {outcome.signature}" not in self._signatures
+        if outcome.contents is not None and (is_new or number % FOLLOWED == 0):
+            draw = self.state.followed % DRAWN == 0
+            self.state.followed += 1
+            self.state.drawn += draw
+            outcome = follow(path, outcome.contents, draw) or outcome
+            is_new = is_new or BLOCKS.count > reached or f"{kind} {outcome.signature}" not in self._signatures
+        return outcome.signature, is_new
 
     def _store(self, where: str, number: int, kind: str, suffix: str, content: bytes) -> Path:
         path = self.directory / where / f"{number:08}-{kind}{suffix}"
@@ -212,6 +165,7 @@ class Fuzzer:
 
     def save(self) -> None:
         self.state.signatures = sorted(self._signatures)
+        self.state.reached = BLOCKS.ran()
         self._file.write_text(json.dumps(asdict(self.state), indent=1), "utf-8")
 
 
@@ -219,17 +173,19 @@ def figures(state: State) -> list[Figure]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     shown = sum(count for name, count in state.outcomes.items() if name.endswith("shown"))
     return [
-        Figure("damaged files", state.next, at_least=1_000_000, note=f"{len(state.signatures)} different outcomes"),
-        Figure("faults", len(state.faults), size=state.next, at_most=0),
-        Figure("still a graph", 100 * shown / max(1, state.next), "%", size=state.next),
-        Figure("time", state.seconds, "s", size=state.next),
-        Figure("peak memory", peak, "MB", size=state.next, note="of the last run"),
+        Figure("damaged files", state.next, at_least=1_000_000, note=f"{len(state.signatures):,} different outcomes"),
+        Figure("faults", len(state.faults), at_most=0),
+        Figure("time", state.seconds, "s"),
+        Figure("still a graph", 100 * shown / max(1, state.next), "%"),
+        Figure("through everything that follows", state.followed, note=f"{state.drawn:,} of them drawn"),
+        Figure("branches reached", len(state.reached), note=f"of {len(BLOCKS):,} in the modules that were imported"),
+        Figure("peak memory", peak, "MB", note="of the last run"),
     ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--inputs", type=int, default=10_000)
+    parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--kinds", default="", help="only these, such as hlo,torch (default: all that are installed, without mlir)")
     parser.add_argument("--state", type=Path, default=HERE.parent / ".bench" / "fuzz")
     parser.add_argument("--keep", action="store_true")
@@ -239,7 +195,7 @@ def main() -> None:
     state = fuzzer.state
     print("\n".join(state.faults))
     print("\n".join(f"{count:8,}  {name}" for name, count in sorted(state.outcomes.items())))
-    print(f"{state.next:,} inputs, {len(state.faults)} faults, {state.seconds:.0f} s, {len(state.signatures)} different outcomes")
+    print(f"{state.next:,} inputs, {len(state.faults)} faults, {state.seconds:.0f} s, {len(state.reached):,} branches reached")
     if options.keep:
         keep("fuzz", figures(state))
     sys.exit(1 if state.faults else 0)

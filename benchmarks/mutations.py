@@ -60,10 +60,10 @@ def _bytes(data: bytes, rng: random.Random) -> bytes:
 
 def _words(data: bytes, rng: random.Random) -> bytes:
     """Replace, remove, repeat or exchange words of a text."""
-    places = [match.span() for match in _WORD.finditer(data)]
-    if len(places) < 2:
+    words = [match.span() for _ in range(2) if (match := _WORD.search(data, rng.randrange(len(data) + 1)))]
+    if len(set(words)) < 2:
         return _bytes(data, rng)
-    (a, b), (c, d) = sorted(rng.sample(places, 2))
+    (a, b), (c, d) = sorted(words)
     action = rng.randrange(4)
     if action == 0:
         return data[:a] + rng.choice(WORDS) + data[b:]
@@ -124,7 +124,9 @@ def _recording(data: bytes, rng: random.Random) -> bytes:
             table, column = rng.choice(_COLUMNS)
             rows = connection.execute(f"SELECT {column}, {'key' if table == 'meta' else 'rowid'} FROM {table}").fetchall()
             value, key = rng.choice(rows or [(None, 0)])
-            damaged = _packed(value, rng) if isinstance(value, bytes) else _json((value or "[0]").encode(), rng).decode("utf-8", "replace")
+            damaged = (
+                _packed(value, rng) if isinstance(value, bytes) else _json(str(value or "[0]").encode(), rng).decode("utf-8", "replace")
+            )
             connection.execute(f"UPDATE {table} SET {column} = ? WHERE {'key' if table == 'meta' else 'rowid'} = ?", (damaged, key))
         return path.read_bytes()
 

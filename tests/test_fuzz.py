@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 INPUTS = 160
-KINDS = ["aitemplate", "hidet", "hlo", "hlo_proto", "model_explorer", "native", "recording", "torch", "torch_trace"]
+KINDS = [
+    "aitemplate", "hidet", "hlo", "hlo_proto", "kineto", "model_explorer", "native", "recording", "torch", "torch_memory", "torch_trace",
+    "xla_memory", "xplane",
+]  # fmt: skip
 """Those that need no framework."""
 
 
@@ -56,12 +62,66 @@ def test_an_interrupted_run_keeps_its_state(fuzz: ModuleType, tmp_path: Path, mo
 
 
 def test_a_fault_is_counted_and_its_file_kept(fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(path: Path, draw: bool) -> str:
+    def fail(path: Path, reports: Path) -> str:
         raise KeyError("x")
 
-    monkeypatch.setattr(fuzz, "follow", fail)
+    monkeypatch.setattr(fuzz, "reading", fail)
     fuzzer = fuzz.Fuzzer(tmp_path, ["native"])
     fuzzer.run(2)
     assert len(fuzzer.state.faults) == 2 and "KeyError" in fuzzer.state.faults[0]
     assert len(list((tmp_path / "faults").iterdir())) == 2
     assert [figure.met for figure in fuzz.figures(fuzzer.state)][:2] == [False, False]
+
+
+SOURCE = """
+from __future__ import annotations
+
+def sign(number: int) -> str:
+    "Text."
+    if number < 0:
+        return "negative"
+    for _ in range(number):
+        try:
+            return str(1 // (number - 1))
+        except ZeroDivisionError:
+            return "one"
+    return "zero"
+"""
+
+
+@pytest.fixture
+def covered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, ModuleType]]:
+    """The blocks of a small package, and its module."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "watched_package.py").write_text(SOURCE, "utf-8")
+    instrument = importlib.import_module("instrument")
+    blocks = instrument.Blocks()
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    instrument.instrument("watched_package", blocks)
+    yield blocks, importlib.import_module("watched_package")
+    del sys.modules["watched_package"]
+
+
+def test_every_branch_marks_itself(covered: tuple[Any, ModuleType]) -> None:
+    blocks, module = covered
+    assert len(blocks) == 6 and blocks.count == 0
+    counts = []
+    for number, text in ((-1, "negative"), (-2, "negative"), (0, "zero"), (1, "one"), (3, "0")):
+        assert module.sign(number) == text
+        counts.append(blocks.count)
+    assert counts == [2, 2, 3, 6, 6]
+    assert module.sign.__doc__ == "Text." and [name.split(":")[0] for name in blocks.ran()] == ["watched_package"] * 6
+
+
+def test_marks_of_an_earlier_run_are_there_whenever_a_module_is_imported(covered: tuple[Any, ModuleType]) -> None:
+    blocks, module = covered
+    module.sign(-1)
+    later = type(blocks)()
+    later.resume(blocks.ran())
+    assert later.ran() == blocks.ran() and later.count == 0
+    for name in [*blocks.ran(), "another:1:0:body"]:
+        later.add(name)
+    assert later.count == 2 and len(later) == 3
+    later.resume(["another:1:0:body"])
+    assert later.count == 3
