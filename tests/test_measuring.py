@@ -10,6 +10,7 @@ from support.cost_command import cost, refused
 
 import opscope
 from opscope.analysis.info import notes_of
+from opscope.memory.shown import memory_of
 
 MODEL = """
 import torch
@@ -50,9 +51,13 @@ def test_every_operation_has_its_time_and_the_note_its_sum(torch: Any) -> None:
     forward = opscope.measure(model, x, runs=3)
     operations = {node.id for node in forward.main if node.role == "op"}
     assert forward.main.metrics["device time"].keys() == operations == forward.main.metrics["time spread"].keys()
-    (note,) = notes_of(forward)
+    note, peak = notes_of(forward)
     assert note.startswith("measured in 3 runs: an undisturbed run takes") and forward.attrs["seconds"] > 0
     joint = opscope.measure(torch.export.export(model, (x,)), stage="joint", runs=1)
+    for program in (forward, joint):
+        memory = memory_of(program)
+        assert memory.measured is not None and memory.measured.bytes == pytest.approx(memory.peak_bytes, rel=0.1)
+    assert peak == f"measured peak of memory: {memory_of(forward).measured}"
     backward = [node for node in joint.main if node.attrs.get("opscope.direction") == "backward" and node.role == "op"]
     assert backward and all(node.id in joint.main.metrics["device time"] for node in backward)
 
@@ -79,4 +84,6 @@ def test_a_jax_function_has_the_times_of_its_instructions() -> None:
 
     program = opscope.measure(step, jnp.ones((64, 64)), jnp.ones((512, 64)), runs=3)
     assert program.name == "jit_step" and sum(program.main.metrics["device time"].values()) > 0
-    assert "measured in 3 runs" in notes_of(program)[-1]
+    assert "measured in 3 runs" in notes_of(program)[-2]
+    memory = memory_of(program)
+    assert memory.origin == "reported" and str(memory.measured) == "unknown: JAX does not count the memory of a cpu device"

@@ -8,6 +8,8 @@ import pytest
 from conftest import ROOT, load_file
 from support.memory_reports import check_reported, live_ranges, only, xla_total
 
+import opscope
+from opscope.memory.shown import memory_of
 from opscope.memory.sources import read_memory
 
 pytest.importorskip("jax")
@@ -20,6 +22,9 @@ PROGRAMS = load_file(ROOT / "benchmarks" / "memory_programs.py")
 def test_bytes_are_those_of_memory_analysis_and_of_the_report(name: str, tmp_path: Path) -> None:
     compiled = PROGRAMS.compile_to(PROGRAMS.CASES[name], tmp_path)
     check_reported(tmp_path, PROGRAMS.analysis_of(compiled))
+    captured, dumped = memory_of(opscope.capture(compiled)), only(read_memory(str(tmp_path)))
+    assert (captured.origin, captured.peak_bytes, captured.split) == (dumped.origin, dumped.peak_bytes, dumped.split)
+    assert captured.curve == dumped.curve and captured.alive(dumped.peak) == dumped.alive(dumped.peak)
 
 
 def test_a_gpu_dump_is_read_the_same_way(gpu_dump: Path) -> None:

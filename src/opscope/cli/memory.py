@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import one_or_programs, source_options
+from opscope.cli.source import measure_option, one_or_programs, source_options
 from opscope.cli.table import BARS, blocks, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
@@ -33,6 +33,7 @@ _ORIGINS = {
 
 @click.command()
 @source_options
+@measure_option
 @click.option("--at", "node", metavar="NODE", help="Show what is alive when this node runs, instead of at the peak.")
 @click.option(
     "--per",
@@ -54,6 +55,7 @@ _ORIGINS = {
     help="Suggest values to recompute, and what to write in the program for it. Greedy: another set may be better.",
 )
 @click.option("-o", "--output", "output", metavar="FILE", help="Write the memory lane as a picture: .svg, .png or .pdf.")
+@click.option("-f", "--force", is_flag=True, help="Overwrite FILE, whatever it contains.")
 @click.option("--theme", type=click.Choice(("light", "dark")), default="light", show_default=True, help="Colours of the picture.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every buffer and the curve.")
 @click.option("--all", "everything", is_flag=True, help="List everything that is alive instead of the largest.")
@@ -62,11 +64,13 @@ def command(
     module: str | None,
     from_format: str | None,
     part: Part,
+    measure: bool,
     node: str | None,
     per: str,
     what_if: tuple[str, ...],
     suggest: bool,
     output: str | None,
+    force: bool,
     theme: Theme,
     as_json: bool,
     everything: bool,
@@ -83,26 +87,31 @@ def command(
     opscope memory dump_dir --at dot.12 --json | jq '.live[0]'
     opscope memory dump_dir --what-if recompute=fusion.3 --what-if offload=dot.7
     opscope memory dump_dir --suggest
+    opscope memory model:make --stage joint --measure
     opscope memory dump_dir -o lane.svg
     """
+    if force and output is None:
+        raise click.UsageError("--force is about the file that -o FILE writes.")
     if what_if or suggest:
         if output is not None:
             raise click.UsageError("-o writes the memory as it is; leave out --what-if and --suggest.")
         from opscope.cli.what_if import show
 
+        if measure:
+            raise click.UsageError("--measure runs the model as it is; leave out --what-if and --suggest.")
         show(source, module, from_format, part, what_if, suggest, as_json)
         return
     from opscope.memory.report import to_json
     from opscope.memory.sources import read_memory
 
     with progress(f"reading {source}") as report:
-        memories = read_memory(source, module, from_format, report, part)
+        memories = read_memory(source, module, from_format, report, part, measure=measure)
     if len(memories) > 1 and (node is not None or output is not None):
         flag = "--at" if output is None else "-o"
         raise OpscopeError(f"{source}: has {len(memories)} modules; choose one with --module NAME to use {flag}")
     positions = [memory.peak if node is None else memory.position_of(node) for memory in memories]
     if output is not None:
-        _write(memories[0], positions[0], source, output, theme)
+        _write(memories[0], positions[0], source, output, theme, force)
         return
     if as_json:
         rows = [to_json(memory, position, per) for memory, position in zip(memories, positions, strict=True)]
@@ -115,10 +124,10 @@ def command(
         say(*modules(cells, "lrl"))
 
 
-def _write(memory: Memory, position: int, source: str, output: str, theme: Theme) -> None:
+def _write(memory: Memory, position: int, source: str, output: str, theme: Theme, force: bool) -> None:
     from opscope.render.memory_picture import check_picture, write_picture
 
-    form = check_picture(Path(output), Path(source))
+    form = check_picture(Path(output), Path(source), force)
     with progress(f"writing {output}"):
         write_picture(memory, position, Path(output), form, theme)
 
@@ -128,6 +137,8 @@ def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
         ("program", memory.name),
         ("peak", f"{short_bytes(memory.peak_bytes)} ({memory.peak_bytes:,} bytes), {_ORIGINS[memory.origin]}"),
     ]
+    if memory.measured is not None:
+        facts.append(("measured", str(memory.measured)))
     if memory.split:
         facts.append(("of which", _split(memory)))
     point = f"{memory.step_at(position) or 'the end'}, step {position + 1:,} of {len(memory.steps):,}"

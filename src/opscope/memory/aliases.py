@@ -48,6 +48,8 @@ class Aliases:
         self.values: list[Value] = []
         self.outputs: dict[NodeKey, list[Names]] = {}
         """For each node, the values behind each of its outputs."""
+        self.unchanged: dict[NodeKey, list[int]] = {}
+        """For each loop, the values that it only reads."""
         self._parent: list[int] = []
         self._is_generated = GENERATED_BY in program.attrs
         graphs = list(graphs)
@@ -170,6 +172,7 @@ class Aliases:
                 returned = self._returned(body)
                 if len(returned) == len(carried):  # not those of the condition
                     self._same(returned, carried)
+                    self.unchanged[graph.name, node.id] = self._unchanged(body, carried, returned)
             self._same(results, carried)
             return
         branches = control == "cond"
@@ -182,9 +185,19 @@ class Aliases:
             else:
                 self._same(results, returned)
 
-    def _pass(self, body: Graph, arguments: Sequence[Names]) -> None:
+    def _unchanged(self, body: Graph, carried: Sequence[Names], returned: Sequence[Names]) -> list[int]:
+        """What is carried and returned by each iteration as it was given."""
+        given = self._given(body)
+        if len(given) != len(returned):
+            return []
+        return [value for names, one, other in zip(carried, given, returned, strict=True) if one == other for value in names]
+
+    def _given(self, body: Graph) -> list[Names]:
         parameters = sorted(body.parameters, key=parameter_number)
-        self._same([names for parameter in parameters for names in self.outputs[body.name, parameter.id]], arguments)
+        return [names for parameter in parameters for names in self.outputs[body.name, parameter.id]]
+
+    def _pass(self, body: Graph, arguments: Sequence[Names]) -> None:
+        self._same(self._given(body), arguments)
 
     def _returned(self, body: Graph) -> list[Names]:
         return [names for ref in body.outputs for names in self.behind(body.name, ref)]

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
+from opscope.profile.peak import MeasuredPeak
 from opscope.program import EMPTY, TensorType
 
 Kind: TypeAlias = Literal[
@@ -97,6 +98,8 @@ class Memory:
     """Of an allocator: (position, bytes that it has taken from the device from there on, in use or not)."""
     split: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     """The reserved bytes by use, as XLA's `memory_analysis()` splits them: argument, output, alias, temp."""
+    measured: MeasuredPeak | None = None
+    """The peak of a run of the program, if it was run."""
     remark: str = ""
     """Why it is not what the source reports, if there is a report that cannot be read."""
 

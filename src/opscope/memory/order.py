@@ -26,11 +26,17 @@ class Order(NamedTuple):
         return (self.steps[position], self.graph_names[position]) if position < len(self.steps) else ("", "")
 
     def read_at(self, graph: Graph, node: Node) -> int:
-        """When a node reads its operands: a loop, or half of a step that torch.compile generated, when its body starts. From there on
-        they are values of the body."""
+        """When a node reads its operands: a loop, or half of a step that torch.compile generated, when the first of its graphs starts. From
+        there on they are values of that graph."""
         hands_over = is_half(node) or facts_of(node.op).control in LOOPS
         starts = [self.start[name] for name in node.calls if name in self.start and hands_over]
-        return max(starts, default=self.position[graph.name, node.id])
+        return min(starts, default=self.position[graph.name, node.id])
+
+    def conditions(self, node: Node) -> list[str]:
+        """The graphs of a loop that run before its body, which then takes over what they were given."""
+        if not node.calls or facts_of(node.op).control not in LOOPS:
+            return []
+        return sorted((name for name in dict.fromkeys(node.calls) if name in self.start), key=self.start.__getitem__)[:-1]
 
 
 def running_order(program: Program) -> Order:

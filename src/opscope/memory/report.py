@@ -42,6 +42,7 @@ def to_json(memory: Memory, position: int, per: str) -> dict[str, Any]:
         "name": memory.name,
         "origin": memory.origin,
         "peak_bytes": memory.peak_bytes,
+        **({} if memory.measured is None else {"measured_peak_bytes": memory.measured.bytes}),
         "peak_at": memory.step_at(memory.peak),
         "at": memory.step_at(position),
         "position": position,

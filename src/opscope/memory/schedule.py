@@ -7,7 +7,7 @@ elementwise operation may write its result over an operand that is not needed an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import groupby
 
 from opscope.gc_pause import without_collecting
@@ -18,6 +18,7 @@ from opscope.memory.plan import Allocation, Span, allocations_of, make_plan
 from opscope.memory.reasons import Reasons
 from opscope.memory.sharing import takeovers
 from opscope.memory.xla_reports import LiveRanges
+from opscope.ops import facts_of
 from opscope.program import BACKWARD, BACKWARD_OF, Graph, Node, Program
 from opscope.recording.dumps.inductor_code import CHANNELS_FIRST, GENERATED_BY
 
@@ -48,14 +49,34 @@ def _computed(program: Program, explain: bool) -> Memory:
     return Memory(program.name, "computed", order.steps, buffers, order.graph_names, reserved=plan.reserved, split=plan.split)
 
 
-def schedule_ranges(program: Program) -> LiveRanges:
-    """When each value is alive, as XLA's live-range text says it."""
+def schedule_ranges(program: Program, tuples: Container[str]) -> LiveRanges:
+    """When each value is alive, as XLA's live-range text says it. `tuples` are instructions whose result is a tuple: its table of pointers
+    is a value too, and a program does not tell a tuple of one element from the element."""
     order = running_order(program)
     aliases = Aliases(program, order.graphs)
-    ranges = {}
+    ranges = {(node.id, "{}"): span for node, span in _tables(order, tuples)}
     for value, span in zip(aliases.values, _lifetimes(program, order, aliases), strict=True):
-        ranges[value.node.id, f"{{{value.output}}}" if len(value.node.outputs) > 1 else "{}"] = span
+        ranges[value.node.id, f"{{{value.output}}}"] = span
+        if value.node.id not in tuples:
+            ranges[value.node.id, "{}"] = span
     return LiveRanges(order.steps, ranges, None, {})
+
+
+def _tables(order: Order, tuples: Container[str]) -> Iterator[tuple[Node, Span]]:
+    """Nodes with a table of pointers to the elements of a tuple, and when it is alive."""
+    conditions = {name for graph in order.graphs for node in graph for name in order.conditions(node)}
+    for graph in order.graphs:
+        tables = {node.id: node for node in graph if node.id in tuples or facts_of(node.op).forwards == "tuple"}
+        last = {name: order.position[graph.name, name] for name in tables}
+        for node in graph:
+            for name, _ in node.inputs:
+                if name in last:
+                    last[name] = max(last[name], order.read_at(graph, node))
+        last.update((name, order.end[graph.name]) for name, _ in graph.outputs if name in last)
+        if graph.name in conditions:
+            last.update((node.id, order.end[graph.name]) for node in graph.parameters if node.id in last)
+        for name, node in tables.items():
+            yield node, (order.start[graph.name] if node.is_argument else order.position[graph.name, name], last[name])
 
 
 def _lifetimes(program: Program, order: Order, aliases: Aliases) -> list[Span]:
@@ -67,6 +88,11 @@ def _lifetimes(program: Program, order: Order, aliases: Aliases) -> list[Span]:
             position = order.read_at(graph, node)
             for value in aliases.operands(graph, node):
                 last[value] = max(last[value], position)
+            for value in aliases.unchanged.get((graph.name, node.id), ()):
+                last[value] = max(last[value], order.position[graph.name, node.id])
+            for condition in order.conditions(node):
+                for value in aliases.arguments(program[condition]):
+                    last[value] = max(last[value], order.end[condition])
         for value in aliases.results(graph):
             last[value] = max(last[value], order.end[graph.name])
     for nodes in _backward_functions(program.main):

@@ -13,6 +13,8 @@ from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
 from opscope.memory.sources import reported_about
 from opscope.memory.what_if import Planner
+from opscope.memory.xla_proto import captured_memory
+from opscope.profile.peak import measured_peak
 from opscope.program import Program
 from opscope.readers.torch_memory import ALLOCATOR
 from opscope.recording.dumps.inductor_code import GENERATED_BY
@@ -36,8 +38,8 @@ def memory_of(program: Program, recording: Recording | None = None) -> Memory:
         return cached
     enriched = _enriched(program, recording)
     source = vars(program if recording is None else recording).get(_SOURCE)
-    memory = computed_memory(enriched) if source is None else _reported_or_computed(source, enriched)
-    vars(program)[_RESULT] = memory
+    memory = captured_memory(enriched) or computed_memory(enriched) if source is None else _reported_or_computed(source, enriched)
+    memory = vars(program)[_RESULT] = replace(memory, measured=measured_peak(program))
     return memory
 
 

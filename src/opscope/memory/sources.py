@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from opscope.demo import source_path
 from opscope.errors import in_source
 from opscope.loading import load_all
@@ -9,9 +11,10 @@ from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
 from opscope.memory.torch_snapshot import read_snapshot
 from opscope.memory.xla_files import find_reports, is_about, program_of, reported_memory, reports_about
-from opscope.memory.xla_proto import proto_memory
+from opscope.memory.xla_proto import captured_memory, proto_memory
 from opscope.naming import WHOLE_SOURCE, Part, find_module
 from opscope.plugin import Progress
+from opscope.profile.peak import measured_peak
 from opscope.program import Program
 from opscope.readers.source import Source
 from opscope.readers.torch_memory import ALLOCATOR
@@ -19,27 +22,37 @@ from opscope.readers.torch_memory.snapshot import is_snapshot
 
 
 def read_memory(
-    source: str, module: str | None = None, format: str | None = None, progress: Progress | None = None, part: Part = WHOLE_SOURCE
+    source: str,
+    module: str | None = None,
+    format: str | None = None,
+    progress: Progress | None = None,
+    part: Part = WHOLE_SOURCE,
+    *,
+    measure: bool = False,
 ) -> list[Memory]:
-    """The memory of every module of a source, or only of one. What a compiler reports is of a whole program; a `part` is computed."""
+    """The memory of every module of a source, or only of one. What a compiler reports is of a whole program; a `part` is computed. With
+    `measure`, the model that a `module:callable` names runs, and its peak is measured."""
     path = source_path(source)
     reports = find_reports(path) if path.is_dir() else []
-    if reports and part == WHOLE_SOURCE:
+    if reports and part == WHOLE_SOURCE and not measure:
         if module is not None:
             with in_source(source):
                 reports = [reports[find_module(module, [each.module for each in reports])]]
         return [reported_memory(each, program_of(each)) for each in reports]
-    if path.is_file() and format is None and is_snapshot(opened := Source(source)):
+    if path.is_file() and format is None and not measure and is_snapshot(opened := Source(source)):
         with in_source(source):
             memories = read_snapshot(opened, progress)
             return memories if module is None else [memories[find_module(module, [each.name for each in memories])]]
-    programs = load_all(source, module=module, format=format, stage=part.stage, inside=part.inside, progress=progress)
-    reported = [reported_about(source, program) if part == WHOLE_SOURCE else None for program in programs]
-    return [memory or computed_memory(program) for memory, program in zip(reported, programs, strict=True)]
+    programs = load_all(source, module=module, format=format, measure=measure, stage=part.stage, inside=part.inside, progress=progress)
+    reported = [reported_about(source, program) if part.inside is None else None for program in programs]
+    memories = [memory or computed_memory(program) for memory, program in zip(reported, programs, strict=True)]
+    return [replace(memory, measured=measured_peak(program)) for memory, program in zip(memories, programs, strict=True)]
 
 
 def reported_about(source: str, program: Program) -> Memory | None:
-    """What a source says about the memory of one of its programs: in XLA's reports next to it, or in the file itself."""
+    """What a source says about the memory of one of its programs: in the program itself, in XLA's reports next to it, or in the file."""
+    if program.memory_plan is not None:
+        return captured_memory(program)
     path = source_path(source)
     reports = find_reports(path) if path.is_dir() else []
     about = next((each for each in reports if is_about(each, program)), None)

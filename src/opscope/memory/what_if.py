@@ -99,7 +99,7 @@ class Planner:
 
     def __init__(self, program: Program, memory: Memory) -> None:
         self.program = with_costs(program)
-        self.memory = replace(memory, reserved=None, held=(), split={})
+        self.memory = replace(memory, reserved=None, held=(), split={}, measured=None)
         """What is in use. How much XLA would reserve for another plan is not known."""
         self._names = {buffer.node for buffer in memory.buffers}
         self._uses = _uses(program, memory)

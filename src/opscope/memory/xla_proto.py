@@ -1,4 +1,5 @@
-"""XLA's buffer assignment as a protocol buffer, next to a module in a `.hlo.pb` file or a profile. The schedule has the live ranges."""
+"""XLA's buffer assignment as a protocol buffer: next to a module in a `.hlo.pb` file or a profile, or captured from a live object. The
+schedule has the live ranges."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from opscope.memory.xla import assigned_memory
 from opscope.memory.xla_reports import HOST, Allocation, Assigned
 from opscope.profile.xplane import is_xplane, modules_in
 from opscope.program import Program
+from opscope.protobuf.hlo import HLO
 from opscope.protobuf.wire import Message, Schema
 from opscope.readers.hlo_proto import hlo_proto, sniff
 from opscope.readers.source import Source
@@ -44,6 +46,12 @@ def proto_memory(source: Source, program: Program) -> Memory | None:
     return _planned_memory(program, proto["hlo_module"], plan) if plan else None
 
 
+def captured_memory(program: Program) -> Memory | None:
+    """The memory of a program that was captured with XLA's plan for it."""
+    plan = program.memory_plan
+    return None if plan is None else _planned_memory(program, HLO.decode("HloModuleProto", plan.module), plan.assignment)
+
+
 def _planned_memory(program: Program, module: Message, data: bytes) -> Memory:
     """The memory of a module, from its BufferAssignmentProto."""
     names = {
@@ -53,8 +61,9 @@ def _planned_memory(program: Program, module: Message, data: bytes) -> Memory:
     }
     assignment = _SCHEMA.decode("BufferAssignmentProto", data)
     values = {buffer.get("id", 0): _defined_at(buffer, names) for buffer in assignment.get("logical_buffers", ())}
+    tuples = {name for name, element in values.values() if element != "{}"}
     allocations = [_allocation(each, values) for each in assignment.get("buffer_allocations", ())]
-    return assigned_memory(program.name, allocations, schedule_ranges(program), program)
+    return assigned_memory(program.name, allocations, schedule_ranges(program, tuples), program)
 
 
 def _defined_at(buffer: Message, names: dict[int, str]) -> tuple[str, str]:

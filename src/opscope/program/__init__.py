@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.checks import wrong_details, wrong_part
+from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Node, Program
 from opscope.program.own_text import OwnText
@@ -74,6 +75,7 @@ __all__ = [
     "GraphBuilder",
     "KnownDetails",
     "Link",
+    "MemoryPlan",
     "Metric",
     "MetricOrigin",
     "Node",

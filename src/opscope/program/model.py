@@ -16,6 +16,7 @@ from opscope.display import Displayed
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.program.call_order import callees_first
+from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
 from opscope.program.own_text import OwnText
 from opscope.program.values import (
@@ -221,6 +222,8 @@ class Program(Displayed):
     metrics: Mapping[str, Metric] = field(default_factory=lambda: EMPTY)
     own_text: OwnText | None = field(default=None, repr=False, compare=False)
     """The text that it was read from, if it was one with a line per node."""
+    memory_plan: MemoryPlan | None = field(default=None, repr=False, compare=False)
+    """Where its compiler puts its values in memory, if it was captured with that."""
 
     @property
     def main(self) -> Graph:

@@ -22,13 +22,14 @@ _SCALE = 2
 """Pixels of a PNG per unit."""
 
 
-def check_picture(target: Path, source: Path) -> str:
-    """The format of a picture; an error if it cannot be written there."""
+def check_picture(target: Path, source: Path, force: bool) -> str:
+    """The format of a picture; an error if it cannot be written there, or would replace what people would miss without `force`."""
     row = find_writer(target)
     if row.name not in _FORMS:
         raise OpscopeError(f"{target}: the memory lane is written as .svg, .png or .pdf; `opscope export` writes the other formats")
     check_target(target)
-    refuse_to_replace(target, row.name, row.begins, source)
+    if not force:
+        refuse_to_replace(target, row.name, row.begins, source)
     return row.name
 
 

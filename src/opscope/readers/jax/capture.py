@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from opscope.readers.hlo import parse_hlo
 from opscope.readers.jax import flax, haiku, modules
 from opscope.readers.jax.flax import Call
 from opscope.readers.jax.jaxpr import read_jaxpr
+from opscope.readers.jax.memory_plan import memory_plan_of
 from opscope.readers.jax.named_calls import named_calls
 from opscope.readers.mistakes import check_spelling
 from opscope.readers.mlir import read_mlir
@@ -158,7 +160,7 @@ def _lowered(lowered: Any, stage: str, compiler_options: dict[str, Any] | None =
 
 
 def _compiled(compiled: Any) -> Program:
-    return parse_hlo(compiled.as_text())[0]
+    return replace(parse_hlo(compiled.as_text())[0], memory_plan=memory_plan_of(compiled))
 
 
 def _name_of(traced: Any, function: Any) -> str:

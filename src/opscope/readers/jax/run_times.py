@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from opscope.errors import OpscopeError
+from opscope.profile.peak import with_peak
 from opscope.profile.runs import noted
+from opscope.readers.jax.memory_plan import memory_plan_of
+from opscope.readers.jax.run_memory import peak_of
 from opscope.readers.source import Source
 from opscope.readers.timed import Timed
 from opscope.readers.xplane import timed_programs
@@ -24,6 +28,7 @@ def measure(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str,
         raise OpscopeError("measures a JAX function as it is; pass jax.grad of it, or the training step, to measure the backward too")
     try:
         compiled = (obj if hasattr(obj, "lower") else jax.jit(obj)).lower(*args, **kwargs).compile()
+        peak = peak_of(lambda: jax.block_until_ready(compiled(*args, **kwargs)), (args, kwargs))
         for _ in range(2):
             jax.block_until_ready(compiled(*args, **kwargs))
         seconds = []
@@ -45,4 +50,5 @@ def measure(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str,
         raise OpscopeError("ran, but JAX's profiler saw none of its instructions; run something that takes longer")
     program, times = measured[0]
     assert times is not None
-    return Timed(noted(program, median(seconds), times.device_seconds / max(times.steps, 1), runs), times)
+    program = noted(program, median(seconds), times.device_seconds / max(times.steps, 1), runs)
+    return Timed(replace(with_peak(program, peak), memory_plan=memory_plan_of(compiled)), times)

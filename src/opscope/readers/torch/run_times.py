@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from opscope.errors import OpscopeError
+from opscope.profile.peak import with_peak
 from opscope.profile.place import Times, add_work
 from opscope.profile.runs import Measurement
 from opscope.program import Program
@@ -16,6 +17,7 @@ from opscope.readers.torch import export
 from opscope.readers.torch.exporting import exported_module, module_name
 from opscope.readers.torch.joint import plain_module, traced_joint
 from opscope.readers.torch.names import first_words
+from opscope.readers.torch.run_memory import peak_of
 from opscope.readers.torch.undisturbed import undisturbed
 
 
@@ -110,6 +112,7 @@ def _times(program: Program, graph_module: Any, inputs: list[Any], runs: int) ->
             undisturbed_run(*inputs)
             Timing(graph_module).run(*inputs, enable_io_processing=False)
         clock.take()
+        peak = peak_of(lambda: undisturbed_run(*inputs), inputs)
         measurement = Measurement()
         for _ in range(runs):  # in alternation, so that both see the same machine
             started = clock.now()
@@ -123,7 +126,7 @@ def _times(program: Program, graph_module: Any, inputs: list[Any], runs: int) ->
     for node, seconds in measurement.medians.items():
         if node in program.main:
             add_work(times, (program.entry, node), program.main[node].op, seconds)
-    return Timed(measurement.on(program, times), times)
+    return Timed(with_peak(measurement.on(program, times), peak), times)
 
 
 class _Clock:

@@ -55,6 +55,7 @@ def encode_memory(memory: Memory, program: Program | None, **fields: Any) -> byt
             "origin": memory.origin,
             "peak": memory.peak,
             "peakBytes": memory.peak_bytes,
+            "measured": None if memory.measured is None else memory.measured._asdict(),
             "split": dict(memory.split),
             "unknown": memory.unknown,
             "remark": memory.remark,

@@ -1,5 +1,7 @@
-/** Colours of kinds of buffers, by the names that `opscope.memory.model` gives them. */
+/** Colours of kinds of buffers, by the names that `opscope.memory.model` gives them, and the peak in words. */
 import type { Shade } from "../base/colour";
+import { bytesText } from "../text/quantities";
+import type { MemoryData } from "./memory";
 
 const SHADES: Readonly<Record<string, Shade>> = {
   parameter: { light: "#8DA2CE", dark: "#5A6FA0" },
@@ -32,9 +34,14 @@ export function kindTitle(kind: string): string {
   return TITLES[kind] ?? kind;
 }
 
-/** Where numbers about memory come from. */
-export const ORIGINS = {
+const ORIGINS = {
   reported: "reported by XLA",
   computed: "computed from the order of the program",
   measured: "measured by the allocator",
 } as const;
+
+/** The peak, where the number comes from, and what a run measured beside it. */
+export function peakText({ peakBytes, origin, measured }: Pick<MemoryData, "peakBytes" | "origin" | "measured">): string {
+  const run = measured && `; measured: ${measured.bytes === null ? `unknown, ${measured.why_unknown}` : bytesText(measured.bytes)}`;
+  return `peak ${bytesText(peakBytes)}, ${ORIGINS[origin]}${run ?? ""}`;
+}

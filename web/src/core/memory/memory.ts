@@ -8,6 +8,8 @@ export interface MemoryData {
   /** The first position at which the most bytes are in use, and the bytes of the run (all that is reserved, if a compiler reserves). */
   readonly peak: number;
   readonly peakBytes: number;
+  /** The peak of a run of the program; undefined if it was not run. */
+  readonly measured: MeasuredPeak | undefined;
   /** Bytes that are reserved, in use or not: from each of these positions on. Empty: nothing is reserved. */
   readonly heldFrom: Int32Array;
   readonly held: Float64Array;
@@ -51,6 +53,12 @@ export interface MemoryData {
   readonly strings: StringTable;
 }
 
+export interface MeasuredPeak {
+  /** Null: it cannot be known. */
+  readonly bytes: number | null;
+  readonly why_unknown: string;
+}
+
 /** Changes ("recompute=fusion.3"), and what they cost. */
 export interface WhatIf {
   readonly changes: readonly string[];
@@ -71,6 +79,7 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
   > & {
     readonly slots: number;
     readonly whatIf?: WhatIf;
+    readonly measured: MeasuredPeak | null;
   };
   const born = sections.integers("born");
   const length = sections.integers("length");
@@ -81,6 +90,7 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
     origin: fields.origin,
     peak: fields.peak,
     peakBytes: fields.peakBytes,
+    measured: fields.measured ?? undefined,
     heldFrom: sections.integers("heldFrom"),
     held: sections.floats("held"),
     unknown: fields.unknown,

@@ -1,5 +1,5 @@
 /** The memory of a run as a picture: the lane, what its colours mean, and the largest buffers that are alive at a point. */
-import { kindShade, kindTitle, ORIGINS } from "../memory/kinds";
+import { kindShade, kindTitle, peakText } from "../memory/kinds";
 import { liveAt } from "../memory/live";
 import type { MemoryData } from "../memory/memory";
 import { usageOf } from "../memory/usage";
@@ -53,7 +53,7 @@ export function memoryPicture(memory: MemoryData, position: number): MemoryPictu
     const write = (words: string, x: number, y: number, most: number, colour: string, bold = false) =>
       painter.text(label(elideMiddle(words, most, SIZE, bold), MARGIN + x, y, "start", bold), colour);
     const whole = WIDTH - 2 * MARGIN;
-    write(`${memory.name}: peak ${bytesText(memory.peakBytes)}, ${ORIGINS[memory.origin]}`, 0, MARGIN + 12, whole, theme.text, true);
+    write(`${memory.name}: ${peakText(memory)}`, 0, MARGIN + 12, whole, theme.text, true);
     const runs = text(memory.stepNames[position] ?? 0);
     const count = steps.toLocaleString("en-US");
     const here = `Step ${(position + 1).toLocaleString("en-US")} of ${count}${runs && `, ${runs}`}: ${bytesText(at.total[0])} in use`;

@@ -1,7 +1,7 @@
 /** What is in memory while the program runs: the lane, and the buffers that are alive at a point of it. */
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
-import { kindShade, kindTitle, ORIGINS } from "../../core/memory/kinds";
+import { kindShade, kindTitle, peakText } from "../../core/memory/kinds";
 import { GROUPED_BY, type GroupedBy } from "../../core/memory/live";
 import { bytesText } from "../../core/text/quantities";
 import type { MemorySummary, StepFacts } from "../engine/memoryProtocol";
@@ -30,7 +30,7 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
       {bar(
         <>
           <span class="quiet" role="status" aria-label="Peak">
-            {summary ? `peak ${bytesText(summary.peakBytes)}, ${ORIGINS[summary.origin]}` : lane.problem ? "" : "Reading…"}
+            {summary ? peakText(summary) : lane.problem ? "" : "Reading…"}
           </span>
           {summary?.remark && (
             <span class="warning" role="note" title={summary.remark}>

@@ -18,11 +18,12 @@ export class ShownMemory {
   ) {}
 
   get summary(): MemorySummary {
-    const { origin, peak, peakBytes, unknown, remark, kinds, unusedKind, unusedWhy, given, actions, steps } = this.memory;
+    const { origin, peak, peakBytes, measured, unknown, remark, kinds, unusedKind, unusedWhy, given, actions, steps } = this.memory;
     return {
       origin,
       peak,
       peakBytes,
+      measured,
       unknown,
       remark,
       kinds,

@@ -7,7 +7,7 @@ import type { NodeName, WireAt } from "./protocol";
 export interface MemorySummary
   extends Pick<
     MemoryData,
-    "origin" | "peak" | "peakBytes" | "unknown" | "remark" | "kinds" | "unusedKind" | "unusedWhy" | "given" | "actions"
+    "origin" | "peak" | "peakBytes" | "measured" | "unknown" | "remark" | "kinds" | "unusedKind" | "unusedWhy" | "given" | "actions"
   > {
   readonly steps: number;
   /** The most bytes in use at one point, and the most that are reserved. */
