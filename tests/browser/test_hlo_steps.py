@@ -38,7 +38,7 @@ def test_any_web_server_shows_a_drawing(served: str, open_address: Open) -> None
     program = opscope.load(HLO)
     state = viewer.state()
     assert (state["program"], state["graph"], state["nodes"]) == (program.name, program.entry, program.node_count)
-    assert state["boxes"] > 10
+    assert state["boxes"] == len(program.main) + len(state["expanded"]), "every instruction of the computation, and the groups around them"
     root = program.main.outputs[0][0]
     viewer.search(root)
     assert viewer.key("Enter")["selectedNode"] == root

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_WIDTH = 2
 DEFAULT_PATHS = 100
 EVERYTHING = 9
-"""Deeper than calls are nested in practice; a picture that would be too large says what it leaves collapsed."""
+"""Deeper than groups and calls are nested in practice; a picture that would be too large says what it leaves collapsed."""
 _FIELDS = ("name", "op_name", "op_type")
 _BACKEND_CONFIG = "backend_config"
 _NOT_WRITTEN = re.compile(
@@ -118,7 +118,7 @@ class Session:
         <computation>  draw all of it"""
         graph = self.names.graph(words[0])
         if graph is not None and len(words) == 1:
-            self._draw(self._options(graph=graph.name, all_nodes=True), graph.name)
+            self._draw(self._options(graph=graph.name, all_nodes=True, depth=EVERYTHING, calls=False), graph.name)
             return
         if self.names.find(words[0]) is None:
             close = self.names.closest(words[0], self.commands)
