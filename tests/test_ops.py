@@ -60,6 +60,8 @@ def test_no_operation_has_two_rows() -> None:
         ("elementwise", "add tanh aten.add_.Tensor aten::mul AddBackward0 stablehlo.exponential GELU PReLU select_n max cosine"),
         ("matmul", "dot dot_general Gemm MatMul aten.mm.default MmBackward0 convolution Conv conv2d torch.nn.functional.linear"),
         ("matmul", "gemm_rcr_bias_fast_gelu AddmmBackward0 ScaledDotProductEfficientAttentionBackward0"),
+        ("elementwise", "DivideScalar RSubScalar WhereTensorScalar FusedExp FusedAddScalar"),
+        ("shape", "Rearrange FusedRearrange"),
         ("reduce", "reduce reduce_sum ReduceMean aten.sum.dim_IntList aten.max.dim aten._softmax.default LayerNormalization"),
         ("shape", "aten.select.int reshape broadcast_in_dim aten.view.default TBackward0 Transpose concatenate Squeeze get-dimension-size"),
         ("communication", "all-reduce all-gather-start collective-permute psum _c10d_functional.all_reduce.default"),

@@ -253,6 +253,7 @@ def test_operators_and_tensors_by_name(tutorial: Path, open_address: Open) -> No
     for name in ("Y", "gemm_rcr_bias_fast_gelu_0_0", "elementwise_2_0", "dense1_bias"):
         assert viewer.search(f"id:={name}")["matches"] == 1, name
     assert drawn.fills["Y"] != drawn.fills["elementwise_2_0"], "an output has its own colour, as in AITemplate's picture"
+    assert drawn.fills["X"] != drawn.fills["dense1_weight"], "and weights look different from an input"
     view = in_svg((tutorial / "view.svg").read_text()).texts["layernorm_3"]
     assert view[view.index("view_of") + 1] == "X", "a view, which has a colour there, is named"
 

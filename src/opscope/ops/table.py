@@ -48,7 +48,9 @@ class OpTable:
         rows = self._special.get(name.dialect, {})
         facts = rows.get(_key(f"{name.plain}.{name.overload}")) or rows.get(_key(name.plain)) or self._common.get(_key(name.plain))
         if facts is None:
-            facts = Facts(category_like(name.plain))
+            # hidet calls a fused operator after the one that it is built around.
+            core = self._common.get(_key(name.plain.removeprefix("fused_")))
+            facts = Facts(core.category if core else category_like(name.plain))
         if name.is_backward:
             return Facts(facts.category)
         if _key(name.plain) in self._views.get(name.dialect, ()):

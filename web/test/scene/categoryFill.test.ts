@@ -1,7 +1,7 @@
 /** What colours and bars say about a program: fusions by what they do, calls as groups, closed groups by the work inside. */
 import { describe, expect, it } from "vitest";
 import { mixOf } from "../../src/core/scene/categoryShares";
-import { categoryPaints } from "../../src/core/scene/categoryFill";
+import { categoryPaints, nodePaints } from "../../src/core/scene/categoryFill";
 import { PAINT_GROUP } from "../../src/core/scene";
 import { BoxKind, CATEGORIES, type Category, type ProgramData, type Visible } from "../../src/core/program/types";
 import { makeProgram } from "../view/program";
@@ -11,6 +11,7 @@ interface NodeLiteral {
   readonly op: string;
   readonly category: Category;
   readonly calls?: readonly number[];
+  readonly role?: "input" | "parameter";
 }
 
 /** Graphs of nodes that only have an op, a category and calls. */
@@ -57,6 +58,16 @@ describe("paints", () => {
       node: Int32Array.of(0, 1, 2),
     };
     expect([...categoryPaints(program, visible)]).toEqual([CATEGORIES.indexOf("reduce"), PAINT_GROUP, CATEGORIES.indexOf("control")]);
+  });
+
+  it("tell the inputs of a program from its weights, on boxes and in the outline, but not among the leaves of an autograd graph", () => {
+    const categories = ["parameter", "parameter", "leaf"] as const;
+    const program = programOf([categories.map((category, i) => ({ op: "placeholder", category, role: i === 1 ? "parameter" : "input" }))]);
+    const boxes = categories.map((category, i) => ({ id: `node ${i}`, kind: BoxKind.Node, expandable: false, category }));
+    const visible = { ...visibleOf(boxes, []), node: Int32Array.of(0, 1, 2) };
+    const paints = ["output", "parameter", "leaf"].map((name) => (CATEGORIES as readonly string[]).indexOf(name));
+    expect([...categoryPaints(program, visible)]).toEqual(paints);
+    expect([0, 1, 2].map(nodePaints(program))).toEqual(paints);
   });
 });
 

@@ -33,16 +33,17 @@ ARITHMETIC: Rows = (
     ("dequantize dequantize_linear dequantize_per_channel dequantize_per_tensor uniform_dequantize", _DEQUANTIZE),
     (
         """
-        abs absolute acos acosh addcdiv addcmul angle arccos arcsin arctan arctan2 arctanh asin asinh atan atan2 atanh
-        bitwise_left_shift bitwise_not bitwise_right_shift cast cast_like cbrt ceil celu clamp_max clamp_min clip cmpf cmpi compare
-        complex conj copysign cos cosh cosine count_leading_zeros digamma elementwise equal erf erf_inv erfc exp exp2 expm1
-        exponential exponential_minus_one fake_quantize floor floor_divide floordiv fmod frac ge glu greater greater_equal
-        greater_or_equal greater_than gt imag integer_pow invert is_finite isinf isnan ldexp le lerp less less_equal
-        less_or_equal less_than lgamma log log10 log1p log2 log_plus_one log_sigmoid logical_not logistic logit lt map masked_fill mod
-        neg negate negative next_after not not_equal pointwise polygamma popcnt population_count prelu real reciprocal
-        reduce_precision rem remainder requantize round round_nearest_afz round_nearest_even rsqrt rsub select select_n selu
-        shift_left shift_right shift_right_arithmetic shift_right_logical sign signbit sin sine sinh softsign sqrt square
-        squared_difference stochastic_convert tan threshold to to_dtype trunc truncdiv type_as where
+        abs absolute acos acosh add_scalar addcdiv addcmul angle arccos arcsin arctan arctan2 arctanh asin asinh atan atan2
+        atanh bitwise_left_shift bitwise_not bitwise_right_shift cast cast_like cbrt ceil celu clamp_max clamp_min clip cmpf
+        cmpi compare complex conj copysign cos cosh cosine count_leading_zeros digamma divide_scalar elementwise equal erf
+        erf_inv erfc exp exp2 expm1 exponential exponential_minus_one fake_quantize floor floor_divide floordiv fmod frac ge glu
+        greater greater_equal greater_or_equal greater_than gt imag integer_pow invert is_finite isinf isnan ldexp le lerp less
+        less_equal less_or_equal less_than lgamma log log10 log1p log2 log_plus_one log_sigmoid logical_not logistic logit lt
+        map masked_fill mod multiply_scalar neg negate negative next_after not not_equal pointwise polygamma popcnt
+        population_count prelu r_divide_scalar r_sub_scalar real reciprocal reduce_precision rem remainder requantize round
+        round_nearest_afz round_nearest_even rsqrt rsub select select_n selu shift_left shift_right shift_right_arithmetic
+        shift_right_logical sign signbit sin sine sinh softsign sqrt square squared_difference stochastic_convert sub_scalar tan
+        threshold to to_dtype trunc truncdiv type_as where where_scalar_scalar where_scalar_tensor where_tensor_scalar
         """,
         Facts("elementwise"),
     ),

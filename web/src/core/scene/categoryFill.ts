@@ -1,5 +1,6 @@
-/** The default colour of a box: that of its category, with four refinements. */
+/** The default colour of a box: that of its category, with five refinements. */
 import { Control } from "../program/ops";
+import { Role } from "../program/roles";
 import { BoxKind, CATEGORIES, type Category, type ProgramData, type Visible } from "../program/types";
 import { isGroup } from "./boxText";
 import { PAINT_GROUP, PAINT_STUB, PAINT_VALUE } from "./types";
@@ -7,6 +8,7 @@ import { PAINT_GROUP, PAINT_STUB, PAINT_VALUE } from "./types";
 /** A fusion has the colour of its most significant operation. */
 const SIGNIFICANT: readonly Category[] = ["communication", "matmul", "reduce", "custom", "random", "data", "elementwise", "shape"];
 const OUTPUT = CATEGORIES.indexOf("output");
+const PARAMETER = CATEGORIES.indexOf("parameter");
 const RANK = CATEGORIES.map((category) => (SIGNIFICANT.includes(category) ? SIGNIFICANT.indexOf(category) : SIGNIFICANT.length));
 
 /** Row of the theme's paints for every box of a view. */
@@ -25,7 +27,7 @@ export function categoryPaints(program: ProgramData, visible: Visible): Uint8Arr
       const control = program.ops.control[program.nodeOp[node]];
       if (control === Control.Call) paints[box] = PAINT_GROUP;
       else if (control === Control.Fusion) paints[box] = fusion(node) ?? visible.category[box];
-    }
+    } else if (kind === BoxKind.Node && isInput(program, node)) paints[box] = OUTPUT;
   }
   return paints;
 }
@@ -33,7 +35,15 @@ export function categoryPaints(program: ProgramData, visible: Visible): Uint8Arr
 /** The row of the theme's paints for a node, as for its box. */
 export function nodePaints(program: ProgramData): (node: number) => number {
   const fusion = fusionPaints(program);
-  return (node) => (program.ops.control[program.nodeOp[node]] === Control.Fusion ? fusion(node) : undefined) ?? program.nodeCategory[node];
+  return (node) => {
+    if (isInput(program, node)) return OUTPUT;
+    return (program.ops.control[program.nodeOp[node]] === Control.Fusion ? fusion(node) : undefined) ?? program.nodeCategory[node];
+  };
+}
+
+/** Does a node bring data into the program? Weights look different. The leaves of an autograd graph have a colour of their own. */
+function isInput({ nodeRole, nodeCategory }: ProgramData, node: number): boolean {
+  return nodeRole[node] === Role.Input && nodeCategory[node] === PARAMETER;
 }
 
 /** The most significant category in the body of a fusion, or undefined if there is none. */
