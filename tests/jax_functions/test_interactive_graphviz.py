@@ -83,8 +83,9 @@ def test_the_drawing_of_a_computation_has_each_instruction_and_an_arrow_for_each
         boxes, _ = picture(step, name)
         assert boxes == {*body}
         without = step.parent / "without_prompt.svg"
-        shown = {"all_nodes": True, "depth": 9, "calls": False, "names": True, "label": ["dimensions"]}
-        opscope.save(opscope.load(step), without, graph=name, overwrite=True, **shown)
+        opscope.save(
+            opscope.load(step), without, graph=name, all_nodes=True, depth=9, calls=False, names=True, label=["dimensions"], overwrite=True
+        )  # fmt: skip
         assert without.read_text() == (step.parent / "drawing.svg").read_text(), "`export` draws the same"
         # A tall drawing is broken into columns, where arrows end at numbers: in one piece, they have both ends.
         whole = step.parent / "whole.svg"
