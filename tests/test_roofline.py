@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -25,6 +26,7 @@ from opscope.render.wire.recording import encode_recording
 from opscope.serve.opening import open_source
 from opscope.serve.recordings import ServedRecording
 
+KINETO = Path(__file__).resolve().parent / "samples" / "kineto"
 H200 = Path(__file__).resolve().parents[2] / "shared" / "data" / "profiles" / "h200_jax_train_step.tar.gz"
 STEP = """HloModule step
 fused { p = DTYPE[1024,1024] parameter(0)
@@ -64,6 +66,29 @@ def test_a_product_runs_at_the_rate_of_its_type_and_the_rest_at_the_bandwidth(dt
     assert estimated["fusion"]["estimated_seconds"] == pytest.approx(5 * 2 * moved)
     assert (estimated["dot"]["limit"], estimated["fusion"]["limit"]) == ("arithmetic", "memory")
     assert set(estimated) == {"dot", "fusion"}, "a custom call of unknown cost has no estimate"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "is_xla", "rate"),
+    [
+        *(("bfloat16", False, 989.4e12), ("float16", False, 989.4e12), ("float8_e4m3fn", False, 1978.9e12), ("int8", False, 1978.9e12)),
+        *(("float32", False, 66.9e12), ("f32", True, 494.7e12), ("float64", False, 66.9e12), ("complex64", False, 66.9e12)),
+    ],
+)
+def test_types_have_rates_by_the_names_of_every_framework(dtype: str, is_xla: bool, rate: float) -> None:
+    assert device_of("h200").product_rate(dtype, is_xla) == rate
+
+
+def test_nothing_that_inductor_generated_ran_faster_than_its_limits(tmp_path: Path) -> None:
+    """A step on an H200. Loops have the time of their memory traffic at best, products that of their type."""
+    log = tmp_path / "step.log"
+    log.write_bytes(gzip.decompress((KINETO / "compiled.log.gz").read_bytes()))
+    (timed,) = load_timed(str(log), profile=str(KINETO / "compiled.json.gz"))
+    data = costs_of(timed.program, timed.times, device=device_of("h200")).to_json()
+    assert {row["limit"] for row in data["rows"] if row["op"].startswith("triton_")} == {"memory"}
+    assert all(0 < row["estimated_seconds"] <= row["seconds"] for row in data["rows"])
+    products = {row["op"] for row in data["rows"] if row["flops"]}
+    assert products >= {"extern_kernels.mm", "extern_kernels.addmm"}
 
 
 def test_the_command_names_the_device_and_what_is_unknown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

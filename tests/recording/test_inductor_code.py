@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from opscope.analysis.cost_metrics import with_costs
 from opscope.errors import SourceError
 from opscope.recording.dumps.inductor_code import GeneratedCode
 from opscope.recording.dumps.torch_trace import read_dump
@@ -75,6 +76,38 @@ def test_buffers_connect_launches() -> None:
     assert [str(kind) for kind in graph["buf0"].outputs] == ["bfloat16[8, 8]"]
     assert graph["buf1"].attrs["source nodes"] == ["y", "z"] and graph["buf1"].attrs["handle"] == "triton_poi_fused_add_0:2"
     assert [node.attrs["opscope.launch"] for node in graph if node.role == "op"][::4] == ["aten::mm", "aten::topk"]
+
+
+OPERATORS = """
+def call(args):
+    arg0_1, arg1_1, arg2_1 = args
+    assert_size_stride(arg1_1, (16, ), (1, ))
+    buf0 = empty_strided_cuda((8, 16), (16, 1), torch.bfloat16)
+    buf9 = empty_strided_cuda((2, 4, 8), (32, 8, 1), torch.bfloat16)
+    triton_poi_fused_0.run(arg0_1, buf9, 64, stream=stream0)
+    extern_kernels.addmm(arg1_1, reinterpret_tensor(buf9, (8, 8), (8, 1), 0), reinterpret_tensor(arg2_1, (8, 16), (1, 8), 0), out=buf0)
+    buf1 = reinterpret_tensor(buf9, (16, 4), (4, 1), 0); del buf9  # reuse
+    buf2 = buf1; del buf1  # reuse
+    buf3 = empty_strided_cuda((16, 2), (2, 1), torch.bfloat16)
+    extern_kernels.mm(buf2, reinterpret_tensor(buf0, (4, 2), (1, 4), 0), out=buf3)
+    extern_kernels.mm(buf3, arg2_1, out=buf0)
+    buf4 = torch.ops.aten.convolution_backward.default(
+        reinterpret_tensor(buf0, (2, 4, 4, 4), (64, 16, 4, 1), 0), reinterpret_tensor(buf3, (2, 3, 4, 4), (48, 16, 4, 1), 0),
+        reinterpret_tensor(arg2_1, (4, 3, 1, 1), (3, 1, 1, 1), 0), [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, True, False])
+    buf5 = buf4[1]
+    assert_size_stride(buf5, (4, 3, 1, 1), (3, 1, 1, 1))
+    return (buf3, buf5)
+"""
+
+
+def test_products_are_counted_from_the_views_that_they_read() -> None:
+    """A buffer may be read in another shape than it was written in. What the code does not say is unknown, not guessed."""
+    graph = with_costs(GeneratedCode(OPERATORS).program("step", {})).main
+    flops = graph.metrics["flops"]
+    assert flops["buf0"] == 2 * 8 * 16 * 8 + 8 * 16, "and one addition for each element of the bias"
+    assert flops["buf3"] == 2 * 16 * 2 * 4, "the shape of a view lasts until its memory has another name"
+    assert flops["buf4"] == 2 * (2 * 4 * 4 * 4) * 3, "the gradient of the weight alone"
+    assert "buf0_1" not in flops, "nothing says what shape arg2_1 has"
 
 
 @pytest.mark.parametrize(("text", "problem"), [("def call(:", "is not Python"), ("x = 1", "has no function call")])

@@ -14,6 +14,7 @@ from conftest import diff_of
 
 import opscope
 from opscope.errors import OpscopeError
+from opscope.loading import load_timed
 from opscope.recording.model import Recording, Snapshot
 from opscope.render.wire.compare_passes import compared_rows
 
@@ -322,19 +323,30 @@ def test_in_the_scheduler_halves_stay_connected_and_kernels_belong_to_modules(tm
             super().__init__()
             self.fc = nn.Linear(4, 4)
             self.norm = nn.LayerNorm(4)
+            self.head = nn.Linear(4, 4)
 
         def forward(self, x: Any) -> Any:
-            return self.norm(self.fc(x)).sin()
+            return self.head(self.norm(self.fc(x)).sin())
 
-    with opscope.record(tmp_path / "run.opscope") as rec:
-        rec.torch(Net(), torch.ones(3, 4), codegen=True).sum().backward()
+    compiled, x = torch.compile(Net()), torch.ones(3, 4)
+    with opscope.record(tmp_path / "run.opscope") as rec, rec.torch_compile(codegen=True):
+        compiled(x).sum().backward()
         recording = rec.recording
+    passes = [(snapshot.pipeline, snapshot.name) for snapshot in recording if snapshot.pipeline[0] == "code generation"]
+    assert passes == [(("code generation", "forward"), "launches"), (("code generation", "backward"), "launches")]
     last = recording[len(recording) - 1].program
     saved = [name for name, _ in last.main["backward"].inputs if name == "forward"]
     assert saved, "values saved by the forward are inputs of the backward"
     assert {"fc.weight", "norm.weight"} <= {node.attrs.get("name") for node in last["forward"].parameters}
     scopes = {node.scope[0] for graph in last for node in graph if node.role == "op" and node.scope}
-    assert scopes == {"fc: Linear", "norm: LayerNorm"}
+    assert scopes == {"fc: Linear", "norm: LayerNorm", "head: Linear"}
+    with torch.profiler.profile() as prof:
+        compiled(x).sum().backward()
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    (timed,) = load_timed(str(tmp_path / "run.opscope"), profile=str(tmp_path / "trace.json"))
+    assert timed.times is not None
+    launches = [timed.program[graph][node] for graph, node in timed.times.seconds]
+    assert [node.scope for node in launches if node.op == "extern_kernels.addmm"] == [("fc: Linear",), ("head: Linear",)]
 
 
 def test_the_example_prints_the_passes_and_writes_the_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,8 +169,9 @@ def _kernels(times: Times) -> list[CostRow]:
 
 def _add_limits(roofline: Roofline, rows: list[CostRow]) -> None:
     for row in rows:
-        graph = roofline.program.graphs[row.graph]
-        row.limit = "memory" if roofline.is_memory_bound(graph, graph[row.name]) else "arithmetic"
+        if ESTIMATED_TIME in row.amounts:
+            graph = roofline.program.graphs[row.graph]
+            row.limit = "memory" if roofline.is_memory_bound(graph, graph[row.name]) else "arithmetic"
 
 
 def _nodes(program: Program, times: Times | None, by: str, per: str, is_estimated: bool) -> tuple[list[CostRow], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -33,8 +34,16 @@ class Device:
 
     def product_rate(self, dtype: str, is_xla: bool) -> float | None:
         """The rate of products of this type. XLA computes those of 32-bit numbers with TF32 if the device has it."""
-        names = ["tf32"] if is_xla and dtype == "f32" else ["f8"] if dtype.startswith("f8") else []
-        return next((self.products[name] for name in (*names, dtype) if name in self.products), self.vector)
+        name = _short(dtype)
+        names = ["tf32", name] if is_xla and name == "f32" else [name]
+        return next((self.products[each] for each in names if each in self.products), self.vector)
+
+
+@cache
+def _short(dtype: str) -> str:
+    """The name of a type in `products`, which are XLA's: PyTorch and others write `bfloat16` and `int8`; all types of 8 bits are `f8`."""
+    name = re.sub(r"^(b?)float(?=\d)", r"\1f", dtype)
+    return "f8" if name.startswith("f8") else re.sub(r"^int(?=\d)", "s", name)
 
 
 def device_names() -> list[str]:

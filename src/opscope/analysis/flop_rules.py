@@ -16,7 +16,7 @@ from opscope.analysis.moved import size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.ops import CATEGORIES, category_of, plain_name
-from opscope.program import UNKNOWN_TYPE, Graph, Node, TensorType, whole_number
+from opscope.program import OPERAND_SHAPES_ATTR, UNKNOWN_TYPE, Graph, Node, TensorType, whole_number
 
 TRANSCENDENTAL = frozenset(
     (
@@ -26,7 +26,7 @@ TRANSCENDENTAL = frozenset(
 )
 """Elementwise operations that XLA does not count as FLOPs but apart."""
 _NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
-_ADDED_PRODUCTS = frozenset(["addmm", "baddbmm", "addmv", "gemm"])
+_ADDED_PRODUCTS = frozenset(["addmm", "bias_addmm", "baddbmm", "addmv", "gemm"])
 _PLAIN_REDUCTIONS = re.compile(r"(reduce_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
 _CONTRACTED = (
     ("lhs_contracting_dims", re.compile(r"([\d, ]*)")),
@@ -90,7 +90,7 @@ def _dot(graph: Graph, node: Node) -> int | None:
 def _product(graph: Graph, node: Node) -> int | None:
     """Two operations for each multiply-add, and one for each element that is added to the products."""
     inputs, out = _input_types(graph, node), _elements(list(node.outputs[:1]))
-    count = mult_adds(node.op, [kind.shape for kind in inputs], [kind.shape for kind in node.outputs], node.attrs)
+    count = _count_mult_adds(node, inputs)
     if count is None or out is None or UNKNOWN_TYPE in inputs:
         return None
     return 2 * count + (out if plain_name(node.op) in _ADDED_PRODUCTS and len(inputs) > 2 else 0)
@@ -112,7 +112,15 @@ def multiply_adds(graph: Graph, node: Node) -> int | None:
     if name in _LABELLED and node.attrs.keys() & _LABELS:
         flops = _LABELLED[name](graph, node)
         return None if flops is None else flops // 2
-    return mult_adds(node.op, [kind.shape for kind in _input_types(graph, node)], [kind.shape for kind in node.outputs], node.attrs)
+    return _count_mult_adds(node, _input_types(graph, node))
+
+
+def _count_mult_adds(node: Node, inputs: list[TensorType]) -> int | None:
+    shapes = [kind.shape for kind in inputs]
+    views = node.attrs.get(OPERAND_SHAPES_ATTR)
+    if isinstance(views, list | tuple) and all(isinstance(shape, list | tuple) for shape in views):
+        shapes = [tuple(shape) for shape in views]
+    return mult_adds(node.op, shapes, [kind.shape for kind in node.outputs], node.attrs)
 
 
 def _sort(graph: Graph, node: Node) -> int | None:

@@ -133,7 +133,7 @@ _ATTENTIONS = (
 )
 _RULES: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]] = {
     **dict.fromkeys(("mm", "bmm", "matmul", "mat_mul", "linear", "dense", "mv", "dot", "vdot", "inner"), _product),
-    **dict.fromkeys(("addmm", "baddbmm", "addmv"), _added_product),
+    **dict.fromkeys(("addmm", "bias_addmm", "baddbmm", "addmv"), _added_product),
     "gemm": _gemm,
     **dict.fromkeys(_CONVOLUTIONS[:5], _convolution),
     **dict.fromkeys(_CONVOLUTIONS[5:], _transposed),

@@ -6,6 +6,7 @@ body times its iterations, a conditional as long as its slowest branch.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,6 +28,9 @@ _Work: TypeAlias = "Counter[tuple[str, bool]]"
 """FLOPs by the type of the products' operands, and whether XLA computes them."""
 _VECTOR = ("", False)
 """The kind of work that is not a product."""
+_LOOP_KERNEL = re.compile(r"(?:triton_(?:poi|per|red|for)|cpp)_fused_")
+"""A kernel that Inductor generated from loops: of elements or of a reduction, not of products. Its arithmetic is unknown, and taken to be
+cheap beside its memory traffic."""
 _XLA_DIALECTS = ("", "stablehlo", "mhlo", "chlo")
 
 
@@ -61,7 +65,8 @@ class Roofline:
                 work = self._work_of(graph, node, cost.flops)
                 self._work[graph.name].update(work)
                 seconds = self._run(graph, node) if runs_graphs(node) else self._step(work, cost.bytes)
-                if not cost.unknown and seconds is not None and graph.name not in inlined:
+                is_known = not cost.unknown or (not cost.unknown_bytes and _LOOP_KERNEL.match(node.op))
+                if is_known and seconds is not None and graph.name not in inlined:
                     self.seconds[graph.name][node.id] = seconds
 
     def on_nodes(self) -> Program:

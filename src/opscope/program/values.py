@@ -40,6 +40,8 @@ INFERRED_ATTR = "opscope.direction_inferred"
 """Of a node or program whose directions opscope inferred, because the source does not state them: from what."""
 TRANSFORMS_ATTR = "opscope.transforms"
 """The JAX transformations that a node went through: "transpose, jvp"."""
+OPERAND_SHAPES_ATTR = "opscope.operand_shapes"
+"""Of an operation whose operands are views of its inputs: the shape of each view."""
 
 
 _LAYOUT = re.compile(r"\{[^{}]*\}")

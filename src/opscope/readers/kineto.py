@@ -24,7 +24,7 @@ from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
 from opscope.readers.timed import Timed
 
-_PROGRAMS = "open what ran: the exported model of an eager run, or the TORCH_TRACE log of a compilation with its generated code"
+_PROGRAMS = "open what ran: the exported model of an eager run, or of compiled code its TORCH_TRACE log or a recording with codegen=True"
 _PACKED = 15
 """How much smaller gzip makes a trace, about."""
 _HEAD = re.compile(rb'\s*\{.*?"(?:traceEvents|deviceProperties)"\s*:', re.DOTALL)
@@ -93,7 +93,8 @@ def read_calls(source: Source, progress: Progress | None = None, vocabulary: Set
         if not len(trace.spans) and not len(trace.work):
             what = trace.problem or f"{trace.events:,} events, none of which is an operator or a kernel"
             raise SourceError(
-                f"has nothing of PyTorch's profiler: {what}; call prof.export_chrome_trace after the profiled steps "
+                f"has nothing of PyTorch's profiler: {what}; call prof.export_chrome_trace after the profiled steps, "
+                "with a schedule in on_trace_ready "
                 "(for a trace of JAX, open the .xplane.pb file next to it)"
             )
         return Calls(trace, vocabulary)

@@ -19,7 +19,7 @@ DIALECTS: tuple[Dialect, ...] = (
         """,
         titles="first",
     ),
-    Dialect("prim prims quantized quantized_decomposed _c10d_functional torchvision transformers", titles="first"),
+    Dialect("extern_kernels prim prims quantized quantized_decomposed _c10d_functional torchvision transformers", titles="first"),
     Dialect("executorch_exir_dialects_edge__ops_aten", titles="first"),
     Dialect("stablehlo mhlo chlo hlo arith math func"),
     Dialect("torch nn functional _C _nn ops higher_order Tensor operator _operator builtins"),

@@ -23,8 +23,10 @@ _LEAST_OVERLAP = 0.5
 kernels for one call."""
 _BEFORE = re.compile(r"memset|nchwToNhwc|init_device_workspace", re.IGNORECASE)
 """What a library runs before its main kernel: memory is set, and layouts are changed."""
-_HELPER = re.compile(rf"{_BEFORE.pattern}|splitK|nhwcToNchw", re.IGNORECASE)
+_HELPER = re.compile(rf"{_BEFORE.pattern}|splitK_?reduce|nhwcToNchw", re.IGNORECASE)
 """What a library runs before or after its main kernel."""
+_ATTENTION = re.compile(r"sdpa|fmha|flash|attention|cudnn::fusion", re.IGNORECASE)
+"""The kernels of one call of attention, whose names have little else in common."""
 _NUMBERED_GRAPH = re.compile(r"graph_\d+_(?=cpp_)")
 
 
@@ -110,7 +112,10 @@ def _merge(names: list[str], mains: list[list[int]], count: int) -> None:
 
 
 def _alike(a: str, b: str) -> int:
-    """How many characters two names begin with in common."""
+    """How many characters two names begin with in common; all of them if both belong to attention, none if one does."""
+    in_attention = [bool(_ATTENTION.search(name)) for name in (a, b)]
+    if any(in_attention):
+        return len(a) + len(b) if all(in_attention) else 0
     return next((i for i, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from statistics import median
 from typing import Any
 
 from opscope.errors import OpscopeError
@@ -129,6 +130,15 @@ def _times(program: Program, graph_module: Any, inputs: list[Any], runs: int) ->
     return Timed(with_peak(measurement.on(program, times), peak), times)
 
 
+_CYCLES = 10_000_000
+"""Of a GPU, to find out how many there are in a second."""
+_PAIRS = 50
+"""Of events, to find out how far apart two of them are at least."""
+_SHORTEST_SLEEP = 1e-4
+_LONGEST_SLEEP = 1e-3
+"""Seconds; a launch that takes longer waits for the GPU itself."""
+
+
 class _Clock:
     """Time of the host, which waits for each operation."""
 
@@ -151,19 +161,40 @@ class _Clock:
 
 
 class _Events(_Clock):
-    """Time of a GPU, by events in its stream; nothing waits until all nodes have run."""
+    """Time of a GPU, by events in its stream; nothing waits until all nodes have run.
+
+    The GPU sleeps before each node, for as long as the host took to launch it before. Otherwise a GPU that is faster than the host would
+    wait between the events, and a small kernel would seem to take as long as its launch.
+    """
 
     def __init__(self) -> None:
+        import torch
+
         self._events: dict[str, tuple[Any, Any]] = {}
+        self._launches: dict[str, float] = {}
+        """The seconds that the host took to launch each node."""
+        torch.cuda._sleep(_CYCLES)  # the first one loads the kernel
+        started = self.now()
+        torch.cuda._sleep(_CYCLES)
+        self._cycles_per_second = _CYCLES / (self.now() - started)
+        self._between = 0.0
+        """The seconds between two events with nothing between them."""
+        for number in range(_PAIRS):
+            with self.measuring(str(number)):
+                pass
+        self._between = median(self.take().values())
 
     @contextmanager
     def measuring(self, node: str) -> Iterator[None]:
         import torch
 
         before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.cuda._sleep(int(self._cycles_per_second * min(_LONGEST_SLEEP, 2 * self._launches.get(node, _SHORTEST_SLEEP))))
+        started = time.perf_counter()
         before.record()
         yield
         after.record()
+        self._launches[node] = time.perf_counter() - started
         self._events[node] = before, after
 
     def now(self) -> float:
@@ -174,6 +205,5 @@ class _Events(_Clock):
 
     def take(self) -> dict[str, float]:
         self.now()
-        seconds = {node: before.elapsed_time(after) * 1e-3 for node, (before, after) in self._events.items()}
-        self._events = {}
-        return seconds
+        pairs, self._events = self._events, {}
+        return {node: max(0.0, before.elapsed_time(after) * 1e-3 - self._between) for node, (before, after) in pairs.items()}

@@ -13,11 +13,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from opscope.errors import SourceError
 from opscope.profile.kineto.place import LAUNCH_ATTR
-from opscope.program import GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef, dimension
+from opscope.program import OPERAND_SHAPES_ATTR, GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef, dimension
 from opscope.readers.torch.export import ENTRY
 
 SOURCE_NODES = "source nodes"
@@ -38,6 +39,7 @@ RESULTS = "results"
 _SOURCES = re.compile(r"#.*Source Nodes: \[(?P<nodes>[^\]]*)\]")
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (?P<handle>\S+)")
 _POINTERS = re.compile(r"\b(?P<role>in_out|in|out|ws)_ptr\d*\b")
+_VIEW = "reinterpret_tensor"
 _ALLOCATION = re.compile(r"empty\w*|alloc_from_pool")
 _NAMESPACES = {"extern_kernels": "aten", "aten": "aten", "inductor_ops": "inductor", "_quantized": "_quantized"}
 """The operators behind the names that generated code uses."""
@@ -134,6 +136,8 @@ class _Reader:
         self._types: dict[str, TensorType] = {}
         self._buffers: dict[str, str] = {}
         """The buffer that a view shows."""
+        self._shapes: dict[str, list[int | str]] = {}
+        """The shapes of views that have a name."""
         self._ids: set[str] = set()
         self._results: list[ValueRef | None] = []
 
@@ -170,9 +174,10 @@ class _Reader:
             function = ast.unparse(value.func)
             if _ALLOCATION.fullmatch(function):
                 self._types[name] = _type(value)
-            elif function == "reinterpret_tensor":
+            elif function == _VIEW:
                 for source in _names(value)[:1]:
                     self._alias(name, source, value.lineno)
+                    self._shapes[name] = _view_shape(value)
             else:
                 self._launch(value, name)
 
@@ -191,6 +196,8 @@ class _Reader:
     def _alias(self, name: str, source: str, line: int) -> None:
         """Another name for a buffer: a view of it, or a new buffer in the same memory, if the old one is deleted."""
         self._types[name] = self._types.get(source, TensorType("(buffer)"))
+        if source in self._shapes:
+            self._shapes[name] = self._shapes[source]
         if re.search(rf"\bdel {re.escape(source)}\b", self._lines[line - 1]):
             self._writers[name] = self._value(source)
         else:
@@ -211,15 +218,47 @@ class _Reader:
         elif kernel == label:  # a buffer that nobody has written yet is a result
             written = [name for name in buffers if not self._value(name)]
         inputs = list(dict.fromkeys(value for name in read for value in self._value(name)))
-        self._add(call, kernel, label, inputs, [target] if target else written)
+        settings = {} if kernel == label else self._settings(call, kernel)
+        self._add(call, kernel, label, inputs, [target] if target else written, settings)
 
-    def _add(self, call: ast.Call, kernel: str, label: str, inputs: list[ValueRef], written: list[str]) -> None:
+    def _settings(self, call: ast.Call, kernel: str) -> dict[str, Any]:
+        """What the FLOPs of an operator depend on: the shapes of its operands, which may be views of buffers, and a few arguments."""
+        shapes = [self._shape(argument) for argument in call.args if self._is_tensor(argument)]
+        settings: dict[str, Any] = {OPERAND_SHAPES_ATTR: [] if None in shapes else shapes}  # none: unknown
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        if "convolution" in kernel and len(call.args) > 10:  # convolution_backward, by position
+            given |= {"transposed": call.args[7], "output_mask": call.args[10]}
+        for name in ("transposed", "output_mask"):
+            with suppress(KeyError, ValueError):
+                settings[name] = ast.literal_eval(given[name])
+        return settings
+
+    def _is_tensor(self, argument: ast.expr) -> bool:
+        names = _names(argument)[:1]
+        return bool(names) and (names[0] in self._types or bool(self._value(names[0])))
+
+    def _shape(self, argument: ast.expr) -> list[int | str] | None:
+        """The shape of an operand: of a view of a buffer, of a named view, or of the buffer itself."""
+        if isinstance(argument, ast.Call):
+            return _view_shape(argument) if ast.unparse(argument.func) == _VIEW else None
+        if not isinstance(argument, ast.Name):
+            return None
+        if argument.id in self._shapes:
+            return self._shapes[argument.id]
+        if argument.id in self._checks:
+            return [dimension(size) for size in _listed(self._checks[argument.id]["shape"])]
+        type_ = self._types.get(argument.id)
+        return None if type_ is None or type_.elements is None else list(type_.shape)
+
+    def _add(
+        self, call: ast.Call, kernel: str, label: str, inputs: list[ValueRef], written: list[str], settings: Mapping[str, Any]
+    ) -> None:
         base = written[0] if written else kernel
         id, number = base, 1
         while id in self._ids:
             id, number = f"{base}_{number}", number + 1
         self._ids.add(id)
-        attrs: dict[str, Any] = {LAUNCH_ATTR: label, **self._comments(call.lineno - 1)}
+        attrs: dict[str, Any] = {LAUNCH_ATTR: label, **self._comments(call.lineno - 1), **settings}
         results = self._results_of(call, written[0]) if written and written[0] not in self._types else []
         several = [self._checked_type(name, inputs) for name in results]
         self._types.update((name, type_) for name, type_ in zip(results, several, strict=True) if name)
@@ -301,6 +340,12 @@ def _names(expression: ast.expr | None) -> list[str]:
         else:
             waiting += reversed(list(ast.iter_child_nodes(node)))
     return names
+
+
+def _view_shape(view: ast.Call) -> list[int | str]:
+    """The shape of `reinterpret_tensor(buf5, (8192, 768), (768, 1), 0)`."""
+    shape = view.args[1] if len(view.args) > 1 else None
+    return [dimension(ast.unparse(size)) for size in shape.elts] if isinstance(shape, ast.Tuple) else []
 
 
 def _listed(text: str) -> list[str]:

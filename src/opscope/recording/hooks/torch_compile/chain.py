@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from opscope.program import NodeKey, Path, Program
+from opscope.program import Node, NodeKey, Path, Program
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, program_of, result_names
 from opscope.recording.hooks.torch_compile.inherit import Places, lowered_places
 from opscope.recording.hooks.torch_compile.lineage import aot_origins, partition_origins, placed, retargeted
@@ -104,6 +104,11 @@ class Chain:
             results = last.results if len(last.results) == len(program.main.outputs) else None
         self.parts[part] = Part(program, {}, [], results)
         self._write(name, pipeline, seconds, placed(origins, part))
+
+    def inputs_of(self, part: str) -> dict[str, Node]:
+        """The inputs of a part, by name."""
+        last = self.parts.get(part)
+        return {node.id: node for node in last.program.main if not node.inputs} if last else {}
 
     def rewrites(self, part: str) -> Rewrites | None:
         last = self.parts.get(part)

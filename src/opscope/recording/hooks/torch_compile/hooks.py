@@ -11,6 +11,7 @@ import functools
 import inspect
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,7 @@ from opscope.errors import OpscopeError
 from opscope.program import Path
 from opscope.recording.hooks.torch_compile.chain import WHOLE_GRAPH, Chain
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD
+from opscope.recording.hooks.torch_compile.launches import record_launches
 from opscope.recording.hooks.torch_compile.passes import PassWatcher
 from opscope.recording.hooks.torch_compile.remarks import TorchRemarks
 
@@ -64,6 +66,7 @@ class Hooks:
     def install(self) -> None:
         import torch
         from torch._inductor import compile_fx
+        from torch._inductor.graph import GraphLowering
 
         self.installed = True
         for name, wrap in (
@@ -74,6 +77,7 @@ class Hooks:
             ("_recursive_post_grad_passes", self._post_grad),
         ):
             self._replace(compile_fx, name, wrap)
+        self._replace(GraphLowering, "codegen", self._codegen)
         PassWatcher(self).install()
         self._recorder.set(producer=f"torch.compile of PyTorch {torch.__version__}", ids="names")
 
@@ -202,6 +206,19 @@ class Hooks:
             return self._record_stage(module, pipeline, part, lambda: original(module, *args, **options))
 
         return post_grad
+
+    def _codegen(self, original: Any) -> Any:
+        def codegen(graph: Any, *args: Any, **options: Any) -> Any:
+            started = time.perf_counter()
+            generated = original(graph, *args, **options)
+            chain = self._chain
+            if chain is not None and self.installed and self.codegen:
+                seconds = time.perf_counter() - started
+                with self.remarks.safely("the generated code"):
+                    record_launches(chain, getattr(self._local, "part", ""), generated, seconds)
+            return generated
+
+        return codegen
 
     def _passes_only(self, chain: Chain) -> Any:
         """Replaces code generation: runs Inductor's passes on the graph, and returns the graph as it was before them.

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from opscope.recording.hooks.torch_compile.chain import Chain
 
 LOWERED = "Inductor: lowered"
+BUFFERS = "buffers"
+"""The attribute of a scheduler's node with the buffers that it writes."""
 
 
 @contextmanager
@@ -33,17 +35,13 @@ def watching_scheduler(chain: Chain, part: str, remarks: TorchRemarks) -> Iterat
     pipeline = ("scheduler", part) if part else ("scheduler",)
     started = 0.0
 
-    def inputs(part: str) -> dict[str, Node]:
-        last = chain.parts.get(part)
-        return {node.id: node for node in last.program.main if not node.inputs} if last else {}
-
     def pre_fusion(nodes: Any) -> Any:
         nonlocal started
         nodes = nodes if before is None else before(nodes)
         with remarks.safely("the scheduler"):
             last = chain.parts.get(part)
             fx = {key[1]: key for key in last.keys.values() if key[0] == ENTRY} if last else {}
-            program = program_of_schedule(nodes, chain.title, inputs(part))
+            program = program_of_schedule(nodes, chain.title, chain.inputs_of(part))
             chain.lowered(program, _lowering_origins(nodes, fx), "before fusion", pipeline, part)
         started = time.perf_counter()
         return nodes
@@ -52,7 +50,7 @@ def watching_scheduler(chain: Chain, part: str, remarks: TorchRemarks) -> Iterat
         seconds = time.perf_counter() - started
         nodes = nodes if after is None else after(nodes)
         with remarks.safely("the scheduler"):
-            program = program_of_schedule(nodes, chain.title, inputs(part))
+            program = program_of_schedule(nodes, chain.title, chain.inputs_of(part))
             chain.lowered(program, _fusion_origins(nodes), "after fusion", pipeline, part, seconds)
         return nodes
 
@@ -69,9 +67,15 @@ def _is_fused(node: Any) -> bool:
 
 
 def _lowering_origins(nodes: Iterable[Any], fx: dict[str, NodeKey]) -> Iterator[Origin]:
-    """Origins of buffers: each lists the fx nodes that it computes."""
+    """Origins of buffers: each lists the fx nodes that it computes. A call of a library also lists the nodes of its operands; those that
+    loops compute are left out."""
+    nodes = list(nodes)
+    in_loops = {name for node in nodes if not _library_kernel(node) for name in _origin_names(node)}
     for node in nodes:
-        old = tuple([fx[name] for name in _origin_names(node) if name in fx])
+        names = _origin_names(node)
+        if _library_kernel(node):
+            names = [name for name in names if name not in in_loops] or names
+        old = tuple([fx[name] for name in names if name in fx])
         if old:
             yield Origin(old, ((ENTRY, node.get_name()),), "rewrite", LOWERED)
 
@@ -124,7 +128,7 @@ def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, values: dict
         _buffer(inner, member, inside)
     written = [buffer for member in _members(node) for buffer in member.get_buffer_names()]
     inner.outputs = [inside[buffer] for buffer in written]
-    attrs = {"origins": _origin_names(node), "buffers": written}
+    attrs = {"origins": _origin_names(node), BUFFERS: written}
     types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
     main.node(name, "fused kernel", [values[read] for read in outside], types, attrs=attrs, calls=[name])
     values.update((buffer, (name, i)) for i, buffer in enumerate(written))
@@ -133,21 +137,23 @@ def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, values: dict
 def _buffer(graph: GraphBuilder, node: Any, values: dict[str, ValueRef]) -> None:
     ir = getattr(node, "node", None)
     written = sorted(node.get_buffer_names())
-    attrs: dict[str, Any] = {"origins": _origin_names(node), "buffers": written, "scheduler": type(node).__name__}
-    kernel = getattr(ir, "python_kernel_name", None)
+    attrs: dict[str, Any] = {"origins": _origin_names(node), BUFFERS: written, "scheduler": type(node).__name__}
+    kernel = _library_kernel(node)
     if kernel:
-        attrs["kernel"] = str(kernel)
+        attrs["kernel"] = kernel
     types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
     graph.node(node.get_name(), _kind(node, ir), [values[read] for read in _reads(node) if read in values], types, attrs=attrs)
     values.update((buffer, (node.get_name(), i)) for i, buffer in enumerate(written))
 
 
+def _library_kernel(node: Any) -> str:
+    """The kernel that Inductor calls for a buffer, instead of generating a loop."""
+    return str(getattr(getattr(node, "node", None), "python_kernel_name", None) or "")
+
+
 def _kind(node: Any, ir: Any) -> str:
     """How a buffer is computed: by a loop (pointwise, reduction), or by a kernel that Inductor calls."""
-    kernel = getattr(ir, "python_kernel_name", None)
-    if kernel:
-        return str(kernel)
-    return type(getattr(ir, "data", ir) or node).__name__
+    return _library_kernel(node) or type(getattr(ir, "data", ir) or node).__name__
 
 
 def _reads(node: Any) -> list[str]:
