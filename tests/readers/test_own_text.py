@@ -12,6 +12,7 @@ from support.wire_reader import WireReader
 import opscope
 from opscope.program import Program
 from opscope.recording.sources import open_passes
+from opscope.recording.store.line_templates import line_of
 from opscope.recording.store.store import save_recording
 from opscope.render.wire import own_text
 from opscope.render.wire.details import encode_details
@@ -71,14 +72,16 @@ def test_a_recording_has_the_texts_of_its_dump(tmp_path: Path) -> None:
             assert program.own_text.lines(program.entry, start, stop) == whole[start:stop]
 
 
-def test_pages_have_each_line_once_and_servers_send_them_with_the_details(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_have_each_line_without_names_once_and_servers_send_them_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recording = opscope.open_recording(write_dump(tmp_path / "dump"))
     program = recording.snapshot(-1).program
     expected = [*chain(*lines_of(program).values())]
     wire = WireReader(encode_recording(recording, to_read=True))
-    lines = wire.strings("lines")
-    assert len(set(lines)) == len(lines)
-    assert [lines[number] for number in wire.column(f"lines{recording[-1].content}")] == expected
+    templates = wire.strings("lines")
+    assert len(set(templates)) == len(templates)
+    numbers = wire.column(f"lines{recording[-1].content}")
+    nodes = chain(*(graph.nodes for graph in program))
+    assert [line_of(templates[number], node) for number, node in zip(numbers, nodes, strict=True)] == expected
     assert WireReader(encode_details(program, 2, 5)).strings("lines") == expected[2:5]
     assert "lines" not in WireReader(encode_wire(program)), "pictures need no text"
     assert "lines" in WireReader(encode_wire(program, own_text=True))

@@ -141,11 +141,12 @@ class HloDetails(Details):
         return frames_of(_decoded(self._tail), self._context.frames)
 
 
+@lru_cache(maxsize=16)
 def _decoded(tail: str) -> Mapping[str, str]:
-    """The attributes of a tail. Showing a program asks for them several times: for analysis, for the wire, for source frames. Metadata
-    differs from one instruction to the next, what is before it repeats."""
+    """The attributes of a tail. Whoever asks for the attributes of an instruction asks for its source frames next, so a few are kept.
+    Metadata differs from one instruction to the next, what is before it repeats."""
     settings, metadata = _parts(tail)
-    return {**_decoded_once(settings), **dict(decoded(metadata))} if metadata else _decoded_once(settings)
+    return MappingProxyType({**_decoded_once(settings), **dict(decoded(metadata))}) if metadata else _decoded_once(settings)
 
 
 def _parts(tail: str) -> tuple[str, str]:

@@ -28,12 +28,13 @@ from opscope.program import (
     Metric,
     Node,
     OwnText,
+    Path,
     Program,
     TensorType,
     wrong_details,
     wrong_part,
 )
-from opscope.recording.store.line_templates import line_of, template_of
+from opscope.recording.store.line_templates import LineTemplates, line_of
 from opscope.recording.store.pages import (
     RECORDS_PER_PAGE,
     Page,
@@ -67,6 +68,10 @@ class Encoder:
         self._rests: dict[tuple[Any, ...], int] = {}
         self._templates: dict[tuple[str, int], int] = {}
         """By the line, which names its node and its operands, and by details."""
+        self._line_templates = LineTemplates()
+        self._scopes: dict[Path, str] = {}
+        self._sources: dict[tuple[Frame, ...], str] = {}
+        """Many nodes share a scope, or the frames of their source: their JSON."""
         self._start()
 
     def _start(self) -> None:
@@ -118,7 +123,7 @@ class Encoder:
             detail = detail_numbers[key] = self._detail(details)
         template = self._templates.get((line, detail))
         if template is None:
-            template = self._templates[line, detail] = number("line", template_of(line, node))
+            template = self._templates[line, detail] = number("line", self._line_templates.template(line, node, detail))
         row = [number("name", id), number("text", op), types, rest, detail, template]
         for name, index in inputs:
             row.append(number("name", name))
@@ -128,7 +133,14 @@ class Encoder:
     def _detail(self, details: Details) -> int:
         if details is NO_DETAILS:
             return 0
-        return self.number("detail", to_json([details.attrs, details.scope, [list(f) for f in details.source]]))
+        attrs, scope, source = details.attrs, details.scope, details.source
+        if scope not in self._scopes:
+            self._scopes[scope] = to_json(scope)
+        if source not in self._sources:
+            self._sources[source] = to_json([list(frame) for frame in source])
+        number = self.number("detail", f"[{to_json(attrs)},{self._scopes[scope]},{self._sources[source]}]")
+        self._line_templates.learn(number, attrs)
+        return number
 
     def keep(self) -> None:
         """The new records are stored."""
@@ -143,6 +155,7 @@ class Encoder:
         self._outputs = {types: number for types, number in self._outputs.items() if number < texts}
         self._rests = {rest: number for rest, number in self._rests.items() if number < texts}
         self._templates.clear()
+        self._line_templates = LineTemplates()
         self.keep()
         self._start()
 

@@ -7,39 +7,72 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from opscope.program import Node
 
 _NAME, _VALUE = "\x01", "\x02"
-_WORD = re.compile(r"[\w.$-]+")
+_WORDS = {"": re.compile(r"([\w.$-]+)"), "%": re.compile(r"(%[\w.$-]+)")}
+"""By the sign of names: where they have one, other words need not be looked at."""
 _QUOTED = re.compile(r'(?<=")[^"\\\n]+(?=")')
 _NAMES, _VALUES = re.compile(r"\x01(\d+)"), re.compile(r"\x02(\d+)")
 
 
-def template_of(line: str, node: Node) -> str:
-    """The line, with marks instead of the names of the node and its operands, and of texts that are attributes of the node."""
-    if not line or _NAME in line or _VALUE in line:
-        return ""
-    names, values = (_first_places(texts) for texts in (_names(node), _values(node)))
-    line = _QUOTED.sub(lambda text: _VALUE + values[text[0]] if text[0] in values else text[0], line)
-    return _WORD.sub(lambda word: _NAME + names[word[0]] if word[0] in names else word[0], line)
+class LineTemplates:
+    """Makes templates. Nodes share details, which the caller numbers, and lines of such nodes share their ends."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, dict[str, str]] = {}
+        self._ends: dict[tuple[str, int], str] = {}
+
+    def learn(self, details: int, attrs: Mapping[str, Any]) -> None:
+        """The attributes of some details, before the first line of a node with these details."""
+        if details not in self._values:
+            self._values[details] = {value: str(place) for place, value in reversed(list(enumerate(_values(attrs))))}
+
+    def template(self, line: str, node: Node, details: int) -> str:
+        """The line, with marks instead of the names of the node and its operands, and of texts that are attributes of the node."""
+        if not line or _NAME in line or _VALUE in line:
+            return ""
+        values = self._values.get(details, {})
+        at = line.rfind("%")
+        if at < 0:
+            return _with_names(_with_values(line, values), node, "")
+        name = _WORDS["%"].match(line, at)
+        at = name.end() if name else at
+        end = self._ends.get(key := (line[at:], details))
+        if end is None:
+            end = self._ends[key] = _with_values(line[at:], values)
+        start = line[:at]
+        return _with_names(_with_values(start, values) if '"' in start else start, node, "%") + end
+
+
+def _with_values(text: str, values: Mapping[str, str]) -> str:
+    return _QUOTED.sub(lambda text: _VALUE + values[text[0]] if text[0] in values else text[0], text)
+
+
+def _with_names(text: str, node: Node, sign: str) -> str:
+    marks: dict[str, str] = {}
+    for place, name in enumerate(_names(node)):
+        if (word := sign + name) not in marks:
+            marks[word] = f"{sign}{_NAME}{place}"
+    parts = _WORDS[sign].split(text)
+    parts[1::2] = [marks.get(word, word) for word in parts[1::2]]
+    return "".join(parts)
 
 
 def line_of(template: str, node: Node) -> str:
     """The line again."""
     names = _names(node)
     line = _NAMES.sub(lambda number: names[int(number[1])], template)
-    return _VALUES.sub(lambda number: _values(node)[int(number[1])], line) if _VALUE in line else line
+    return _VALUES.sub(lambda number: _values(node.attrs)[int(number[1])], line) if _VALUE in line else line
 
 
 def _names(node: Node) -> list[str]:
     """MLIR's names begin with %; those of HLO do in its text only."""
-    return [name.removeprefix("%") for name in (node.id, *(name for name, _ in node.inputs))]
+    return [node.id.removeprefix("%"), *[name.removeprefix("%") for name, _ in node.inputs]]
 
 
-def _values(node: Node) -> list[str]:
-    return [value for value in node.attrs.values() if isinstance(value, str)]
-
-
-def _first_places(texts: list[str]) -> dict[str, str]:
-    return {text: str(place) for place, text in reversed(list(enumerate(texts)))}
+def _values(attrs: Mapping[str, Any]) -> list[str]:
+    return [value for value in attrs.values() if isinstance(value, str)]

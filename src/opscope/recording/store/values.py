@@ -13,11 +13,12 @@ from typing import Any
 _TUPLE = "\x00tuple"
 _TUPLE_MARK = json.dumps(_TUPLE)[1:-1]
 _DEEPEST = 64
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def to_json(value: Any) -> str:
     """Compact JSON, which `from_json` decodes to an equal value."""
-    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(_plain(value))
 
 
 def from_json(text: str) -> Any:
@@ -31,7 +32,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         return str(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, depth + 1) for key, item in value.items()}
+        return {str(key): item if type(item) is str else _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, tuple):
         return {_TUPLE: [_plain(item, depth + 1) for item in value]}
     if isinstance(value, (list, set, frozenset)):

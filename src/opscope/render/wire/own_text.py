@@ -1,10 +1,12 @@
-"""The own text of programs on the wire: each line once, and for each node of a program the number of its line."""
+"""The own text of programs on the wire: each line without the names in it, once, and for each node of a program the number of its line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from opscope.program import Program
+from opscope.program import Details, Program
+from opscope.recording.store.line_templates import LineTemplates
 from opscope.render.wire.sections import Interner, SectionWriter
 
 _MOST_TEXT = 16 << 20
@@ -15,17 +17,25 @@ class TextWriter:
     """The lines of one or several programs."""
 
     def __init__(self) -> None:
-        self._lines = Interner()
+        self._line_templates = LineTemplates()
+        self._templates = Interner()
         self._of_content: dict[int, list[int]] = {}
 
-    def add(self, content: int, program: Program) -> None:
-        if program.own_text is not None:
-            self._of_content[content] = [self._lines[line] for line in own_lines(program, 0, program.node_count)]
+    def add(self, content: int, program: Program, described: Callable[[Details], tuple[int, Mapping[str, Any]]]) -> None:
+        """`described` gives the number and the attributes of a node's details."""
+        if program.own_text is None:
+            return
+        numbers = self._of_content[content] = []
+        for graph in program:
+            for node, line in zip(graph.nodes, program.own_text.lines(graph.name, 0, len(graph)), strict=True):
+                details, attrs = described(node.details)
+                self._line_templates.learn(details, attrs)
+                numbers.append(self._templates[self._line_templates.template(line, node, details)])
 
     def write(self, out: SectionWriter) -> None:
-        if not self._of_content or sum(map(len, self._lines)) > _MOST_TEXT:
+        if not self._of_content or sum(map(len, self._templates)) > _MOST_TEXT:
             return
-        out.strings("lines", self._lines)
+        out.strings("lines", self._templates)
         for content, numbers in self._of_content.items():
             out.deltas(f"lines{content}", numbers)
 

@@ -84,7 +84,7 @@ class ProgramWriter:
             first += len(graph)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
         if self.own_text is not None:
-            self.own_text.add(content, program)
+            self.own_text.add(content, program, lambda details: (self._describe(details)[3], self._describe(details)[0]))
         head = {"name": program.name, "entry": list(program.graphs).index(program.entry)}
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
 

@@ -6,6 +6,7 @@ import { bucketBy } from "../base/csr";
 import { once } from "../base/memoized";
 import { type NodeColumns, nodeColumns, pickedColumns, pickedNumbers, pickedRows, type Selection, selection } from "./columns";
 import { decodeDetails, type DetailsBlock, withLine } from "./details";
+import { lineOf } from "./lineTemplates";
 import { decodeMetrics } from "./metrics";
 import { decodeOps, type OpTable } from "./ops";
 import { decodeDiff } from "./recording/diff";
@@ -75,7 +76,7 @@ class Tables {
   private readonly ops: OpTable;
   private readonly pathName: Int32Array;
   private readonly pathParent: Int32Array;
-  private readonly lines: () => StringTable;
+  private readonly templates: () => StringTable;
   private block: DetailsBlock | undefined;
 
   constructor(
@@ -108,7 +109,7 @@ class Tables {
     this.ops = decodeOps(sections);
     this.pathName = sections.integers("paths.name");
     this.pathParent = sections.integers("paths.parent");
-    this.lines = once(() => sections.strings("lines"));
+    this.templates = once(() => sections.strings("lines"));
   }
 
   program(row: ProgramRow, content: number): ProgramData {
@@ -170,7 +171,7 @@ class Tables {
       this.block ??= decodeDetails(this.sections.octets("details"));
       return this.block;
     };
-    const line = this.ownLines(content);
+    const line = this.ownLines(content, rows, (row) => block().texts(detailOf[row]));
     const marks = (of: Uint8Array): Uint8Array => Uint8Array.from(rows, (at) => of[detailOf[at]]);
     return {
       details: (node) => {
@@ -184,11 +185,19 @@ class Tables {
   }
 
   /** The lines of the text that a program was read from. */
-  private ownLines(content: number): (node: number) => string | undefined {
+  private ownLines(content: number, rows: Int32Array, texts: (row: number) => string[]): (node: number) => string | undefined {
     const name = `lines${content}`;
     if (!this.sections.has(name)) return () => undefined;
     const numbers = once(() => this.sections.integers(name));
-    return (node) => this.lines().at(numbers()[node]);
+    return (node) => lineOf(this.templates().at(numbers()[node]), this.namesOf(rows[node]), () => texts(rows[node]));
+  }
+
+  /** The names of a row's node and its operands. MLIR's names begin with %; those of HLO do in its text only. */
+  private namesOf(row: number): string[] {
+    const { start, value } = this.inputs;
+    const id = this.columns.nodeId[row];
+    const operands = Array.from(value.subarray(start[row], start[row + 1]), (offset) => id - offset);
+    return [id, ...operands].map((name) => this.strings.at(name).replace(/^%/, ""));
   }
 
   /** Rows of the nodes of some graphs, and where each graph begins. */

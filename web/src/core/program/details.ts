@@ -8,6 +8,8 @@ export interface DetailsBlock {
   readonly start: number;
   readonly count: number;
   details(node: number): NodeDetails | undefined;
+  /** The attributes of a node that are texts, in their order. */
+  texts(node: number): string[];
   /** Marks among the block's nodes; see ProgramData. */
   findAttribute(key: string, test: (value: string) => boolean): Uint8Array;
   findAttributes(test: (key: string, value: string) => boolean): Uint8Array;
@@ -51,6 +53,12 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
       );
     }
     return { attrs, source, ...withLine(lines?.at(i)) };
+  };
+  const nodeTexts = (node: number): string[] => {
+    const i = node - start;
+    return Array.from(values.subarray(valueStart[i], valueStart[i + 1]), (value) => JSON.parse(texts.at(value)) as unknown).filter(
+      (value) => typeof value === "string",
+    );
   };
   const findAttribute = (key: string, test: (value: string) => boolean): Uint8Array => {
     const matchingKeys = new Uint8Array(keys.length);
@@ -99,5 +107,5 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     }
     return Uint8Array.from(stackOf, (stack) => stackHolds[stack]);
   };
-  return { start, count: setOf.length, details, findAttribute, findAttributes, findSource };
+  return { start, count: setOf.length, details, texts: nodeTexts, findAttribute, findAttributes, findSource };
 }
