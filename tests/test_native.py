@@ -16,6 +16,7 @@ from programs import F32, everything, programs
 from opscope import native
 from opscope.errors import SourceError
 from opscope.native.place import place_of
+from opscope.native.sparing import SparingParser, Unusual
 from opscope.program import KnownDetails, Node, Program, ProgramBuilder
 
 SCHEMA = json.loads(files("opscope").joinpath("schema/opscope-1.schema.json").read_text("utf-8"))
@@ -217,3 +218,40 @@ def test_a_hundred_thousand_nodes_are_read_back_with_shared_parts() -> None:
     assert again == program
     first, last = again.main.nodes[0], again.main.nodes[-1]
     assert first.op is last.op and first.outputs[0] is last.outputs[0] and again.main.nodes[-2].scope is last.scope
+
+
+def _parsed(text: str) -> Any:
+    """A document in which each node is replaced by its id."""
+
+    def no_constant(name: str) -> None:
+        raise ValueError(name)
+
+    return SparingParser(text, lambda raw: raw["id"], no_constant).document()
+
+
+def test_nodes_are_made_while_the_text_is_parsed() -> None:
+    text = native.dumps(everything())
+    document = json.loads(text)
+    for graph in document["graphs"]:
+        graph["nodes"] = [node["id"] for node in graph["nodes"]]
+    assert _parsed(text) == _parsed(text.replace("\n", "\r\n \t")) == document
+    programs = {"format": "opscope", "version": 1, "programs": [{"graphs": []}, {}, {"graphs": [{"nodes": [{"id": "a"}, {"id": "b"}]}]}]}
+    assert _parsed(json.dumps(programs))["programs"] == [{"graphs": []}, {}, {"graphs": [{"nodes": ["a", "b"]}]}]
+    assert _parsed('{"graphs": [{"nodes": [{"id": "a"}], "nodes": []}]}') == {"graphs": [{"nodes": []}]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{", '{"a"', '{"a":', '{"a": 1', '{"a": 1,', '{"a": 1,}', '{"a": 1} x', '{"a" 1}', "{1: 2}", '{"graphs": 1}',
+        '{"graphs": [',
+        '{"graphs": [{"nodes": [{"id": "a"}', '{"graphs": [{"nodes": [{"id": "a"},]}]}', '{"graphs": [{"nodes": {}}]}',
+        '{"a": NaN}', '{"\n": 1}',
+        '{"a": ' + "[" * 100_000,
+    ],
+)  # fmt: skip
+def test_what_is_unusual_is_left_to_the_parser_that_reads_all_at_once(text: str) -> None:
+    with pytest.raises(Unusual):
+        _parsed(text)
+    with pytest.raises(SourceError):
+        native.loads(text)

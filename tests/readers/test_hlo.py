@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from opscope import native
 from opscope.program import WHOLE, Graph, Program, TensorType
 from opscope.readers import find_reader, read
-from opscope.readers.hlo import parse_hlo, sniff
+from opscope.readers.hlo import body, parse_hlo, sniff
 from opscope.readers.source import Source
 from opscope.render.draw.picture import draw
 from opscope.view_options import ViewOptions
@@ -210,6 +211,21 @@ def test_a_line_of_a_megabyte_is_read() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", [path.name for path in sorted(SAMPLES.glob("*.hlo"))])
+def test_the_size_of_the_pieces_in_which_lines_are_read_does_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (SAMPLES / name).read_text()
+    whole = [native.dumps(program) for program in parse_hlo(text)]
+    for characters in (1, 300):
+        monkeypatch.setattr(body, "_PIECE", characters)
+        assert [native.dumps(program) for program in parse_hlo(text)] == whole
+
+
+def test_a_piece_ends_before_an_instruction_not_inside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body, "_PIECE", 1)
+    graph = main_of("%a = f32[] parameter(0)", "%b = f32[] negate(%a)", '  , metadata={op_name="x"}', "%c = f32[] negate(%b)")
+    assert [node.id for node in graph] == ["a", "b", "c"] and graph["b"].attrs["metadata.op_name"] == "x"
+
+
 def test_progress_is_reported() -> None:
     body = "".join(f"  x{i} = f32[64,64]{{1,0}} parameter({i})\n" for i in range(40_000))
     text = "".join(f"c{k} {{\n{body}}}\n" for k in range(2))

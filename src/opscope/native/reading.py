@@ -21,6 +21,7 @@ from opscope.native.format import (
     VERSION,
 )
 from opscope.native.place import place_of
+from opscope.native.sparing import SparingParser, Unusual
 from opscope.program import (
     MOST_LINES,
     NO_DETAILS,
@@ -39,11 +40,20 @@ from opscope.program import (
     ValueRef,
 )
 
+_KNOWN: dict[tuple[str, ...], frozenset[str]] = {
+    fields: frozenset(fields)
+    for fields in (DOCUMENT_FIELDS, FRAME_FIELDS, GRAPH_FIELDS, METRIC_FIELDS, NODE_FIELDS, PROGRAM_FIELDS, TYPE_FIELDS)
+}
+
 
 def loads(text: str) -> list[Program]:
     """The programs of a document. A SourceError names the path, line and column of the first wrong field."""
     with without_collecting():
-        document = _parse(text)
+        try:
+            shared = _Shared()
+            return decode(SparingParser(text, lambda raw: _decode_node(raw, shared), _no_constant).document())
+        except (Unusual, _FieldError, SourceError):
+            document = _parse(text)  # once more, in the order in which errors are reported
         try:
             return decode(document)
         except SourceError as error:
@@ -145,7 +155,7 @@ def _decode_graph(program: ProgramBuilder, raw: Any, shared: _Shared) -> None:
     graph.attrs = _object(raw.get("attrs", {}), "attrs")
     for i, raw_node in enumerate(_list(raw.get("nodes"), "nodes")):
         try:
-            graph.add(_decode_node(raw_node, shared))
+            graph.add(raw_node if type(raw_node) is Node else _decode_node(raw_node, shared))
         except _FieldError as wrong:
             raise wrong.inside(f"nodes[{i}]") from None
     graph.outputs = list(_decode_refs(raw.get("outputs", []), "outputs", shared))
@@ -182,6 +192,7 @@ def _decode_node(raw: Any, shared: _Shared) -> Node:
     control: Path = ()
     links: tuple[Link, ...] = ()
     details = NO_DETAILS
+    text = shared.text.setdefault
     id = _text(get("id"), "id")
     op = _text(get("op"), "op")
     if "role" in raw:
@@ -191,7 +202,7 @@ def _decode_node(raw: Any, shared: _Shared) -> Node:
     if "inputs" in raw:
         inputs = _decode_refs(raw["inputs"], "inputs", shared)
     if "outputs" in raw:
-        outputs = tuple([_decode_type(t, k, shared) for k, t in enumerate(_list(raw["outputs"], "outputs"))])
+        outputs = _decode_types(raw["outputs"], shared)
     if "calls" in raw:
         calls = _decode_texts(raw["calls"], "calls")
     if "control" in raw:
@@ -204,7 +215,7 @@ def _decode_node(raw: Any, shared: _Shared) -> Node:
         frames = [_decode_frame(frame, f"source[{k}]", shared) for k, frame in enumerate(_list(get("source", []), "source"))]
         if attrs or scope or frames:
             details = KnownDetails(attrs, shared.path.setdefault(scope, scope), tuple(frames))
-    return Node(id, shared.text.setdefault(op, op), inputs, outputs, role, calls, control, links, details)
+    return Node(text(id, id), text(op, op), inputs, outputs, role, calls, control, links, details)
 
 
 def _decode_refs(raw: Any, at: str, shared: _Shared) -> tuple[ValueRef, ...]:
@@ -224,15 +235,25 @@ def _decode_refs(raw: Any, at: str, shared: _Shared) -> tuple[ValueRef, ...]:
     return tuple(refs)
 
 
-def _decode_type(raw: Any, k: int, shared: _Shared) -> TensorType:
-    at = f"outputs[{k}]"
-    raw = _object(raw, at)
-    dtype = _text(raw.get("dtype"), f"{at}.dtype")
-    dims = []
-    for i, dim in enumerate(_list(raw.get("shape", []), f"{at}.shape")):
-        dims.append(dim if type(dim) is int or type(dim) is str else _whole(dim, f"{at}.shape[{i}]", "a number or text"))
-    layout = _text(raw.get("layout", ""), f"{at}.layout")
-    _check_fields(raw, TYPE_FIELDS, at)
+def _decode_types(raw: Any, shared: _Shared) -> tuple[TensorType, ...]:
+    types = []
+    try:
+        for each in _list(raw, ""):
+            types.append(_decode_type(each, shared))
+    except _FieldError as wrong:
+        raise wrong.inside(f"outputs[{len(types)}]" if type(raw) is list else "outputs") from None
+    return tuple(types)
+
+
+def _decode_type(raw: Any, shared: _Shared) -> TensorType:
+    raw = _object(raw, "")
+    dtype = _text(raw.get("dtype"), "dtype")
+    dims = _list(raw.get("shape", []), "shape")
+    for i, dim in enumerate(dims):
+        if type(dim) is not int and type(dim) is not str:
+            dims = [*dims[:i], _whole(dim, f"shape[{i}]", "a number or text"), *dims[i + 1 :]]
+    layout = _text(raw.get("layout", ""), "layout")
+    _check_fields(raw, TYPE_FIELDS)
     tensor_type = TensorType(dtype, tuple(dims), layout)
     return shared.type.setdefault(tensor_type, tensor_type)
 
@@ -262,6 +283,8 @@ def _decode_texts(raw: Any, at: str) -> tuple[str, ...]:
 
 
 def _check_fields(raw: dict[str, Any], fields: tuple[str, ...], at: str = "") -> None:
+    if raw.keys() <= _KNOWN[fields]:
+        return
     for key in raw:
         if key not in fields:
             otherwise = f"; expected {', '.join(fields)}; put other facts into attrs"

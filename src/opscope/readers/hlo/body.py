@@ -17,11 +17,17 @@ from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruc
 from opscope.readers.hlo.lexing import fail, skip, without_comments
 from opscope.readers.hlo.shapes import Types
 
+_PIECE = 1 << 20
+"""Characters that are split into rows at once."""
+_CONTINUES = r"\s*+[,</]"
+"""How a line begins that belongs to the instruction before it."""
 _LINE_SHAPE = (
     r"[ \t]*+(ROOT )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) = "
     r"([a-z][a-z0-9]*+\[[^ \n]*+|\([^()\n\"]*+(?:\([^()\n\"]*+\)[^()\n\"]*+)*+\)) "
-    r"([a-z][a-z0-9-]*+)\(([^()\n\"#]*+|\([^()\n\"#]*+\)(?: %[A-Za-z0-9_.-]++)?+)\)([^\n]*+)\n(?!\s*+[,</])"
+    r"([a-z][a-z0-9-]*+)\(([^()\n\"#]*+|\([^()\n\"#]*+\)(?: %[A-Za-z0-9_.-]++)?+)\)([^\n]*+)\n"
+    rf"(?!{_CONTINUES})"
 )
+_CONTINUATION = re.compile(_CONTINUES)
 _LINE = re.compile(_LINE_SHAPE)
 _LINES = re.compile("^" + _LINE_SHAPE, re.MULTILINE)
 _MARKED_NAMES = re.compile(r"%([A-Za-z0-9_.-]+)").findall
@@ -92,14 +98,21 @@ class Body:
             pos = _below(text, pos, self._take(_rows(text, pos, end)))
 
     def _read_regular(self, pos: int, end: int) -> int:
-        """Read the rows of the whole computation at once while the module is regular, otherwise one by one."""
+        """Read many rows at once while the module is regular, otherwise one by one."""
         text, module = self.module.text, self.module
         if module.is_regular:
             stop = text.find("\n}", pos, end) + 1
-            rows: list[Row] = _LINES.findall(text, pos, stop)
-            if stop and len(rows) == text.count("\n", pos, stop):
+            while pos < stop:
+                piece_end = _piece_end(text, pos, stop)
+                rows: list[Row] = _LINES.findall(text, pos, piece_end)
+                if len(rows) != text.count("\n", pos, piece_end):
+                    break
                 row_count = self._take(rows)
-                return stop if row_count == len(rows) else _below(text, pos, row_count)
+                if row_count < len(rows):
+                    return _below(text, pos, row_count)
+                pos = piece_end
+            if stop and pos == stop:
+                return stop
             module.is_regular = False
         return _below(text, pos, self._take(_rows(text, pos, end)))
 
@@ -233,6 +246,15 @@ class Body:
         place = re.compile(rf"(?<![\w.-]){re.escape(node.id)}\s*=").search(text, self.start)
         message = f"{node.id!r} calls {called!r}, which is not a computation of the module"
         return fail(text, place.start() if place else self.start, message)
+
+
+def _piece_end(text: str, pos: int, stop: int) -> int:
+    """Where to pause on the way to `stop`: the rows of a computation of millions of lines would take more memory than its nodes."""
+    while stop - pos > _PIECE:
+        pos = text.index("\n", pos + _PIECE) + 1
+        if not _CONTINUATION.match(text, pos):
+            return pos
+    return stop
 
 
 def _rows(text: str, pos: int, end: int) -> Iterator[Row]:
