@@ -5,7 +5,7 @@
 Guided by coverage: a damaged file that reaches code which none did before, or whose outcome is new (a sentence that no other gave, a
 graph of another size), joins the pool and is damaged further. Every file is read; those that join the pool, and one in sixteen of the
 others that give a program, also go through analysis, wire, JSON, recording, diff and memory, and one in eight of these through view,
-layout and SVG. A fault is any error that is not a sentence, or an input that takes more than 20 seconds; its file is kept.
+layout and SVG. A fault is any error that is not a sentence, or an input that takes more than 20 seconds of CPU; its file is kept.
 
 Input number N is the same in every run with the same state, so a run can be stopped and goes on where it was: the state has the next
 number, the counts, what was reached, and the pool.
@@ -52,6 +52,7 @@ class State:
 
     next: int = 0
     seconds: float = 0.0
+    """CPU time."""
     followed: int = 0
     drawn: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
@@ -69,15 +70,15 @@ class Slow(Exception):
 @contextmanager
 def patience() -> Iterator[None]:
     def stop(_: int, __: FrameType | None) -> None:
-        raise Slow(f"more than {SECONDS} s")
+        raise Slow(f"more than {SECONDS} s of CPU")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(SECONDS)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # CPU time: the machine may be busy with something else
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 class Fuzzer:
@@ -111,7 +112,7 @@ class Fuzzer:
             self.save()
 
     def step(self) -> None:
-        started = time.perf_counter()
+        started = time.process_time()
         number = self.state.next
         rng = random.Random(f"{self.seed} {number}")
         kind = rng.choice(self.kinds)
@@ -137,7 +138,7 @@ class Fuzzer:
             if sum(map(len, self.pool.values())) < LARGEST_POOL:
                 self.pool[kind].append(self._store("pool", number, kind, origin.suffix, content))
         self.state.next += 1
-        self.state.seconds += time.perf_counter() - started
+        self.state.seconds += time.process_time() - started
 
     def _origin(self, kind: str, rng: random.Random) -> Path:
         """What to damage: as often a real file as one of the pool, where small files, which are read faster, come more often."""
@@ -175,7 +176,7 @@ def figures(state: State) -> list[Figure]:
     return [
         Figure("damaged files", state.next, at_least=1_000_000, note=f"{len(state.signatures):,} different outcomes"),
         Figure("faults", len(state.faults), at_most=0),
-        Figure("time", state.seconds, "s"),
+        Figure("CPU time", state.seconds, "s"),
         Figure("still a graph", 100 * shown / max(1, state.next), "%"),
         Figure("through everything that follows", state.followed, note=f"{state.drawn:,} of them drawn"),
         Figure("branches reached", len(state.reached), note=f"of {len(BLOCKS):,} in the modules that were imported"),
@@ -195,7 +196,7 @@ def main() -> None:
     state = fuzzer.state
     print("\n".join(state.faults))
     print("\n".join(f"{count:8,}  {name}" for name, count in sorted(state.outcomes.items())))
-    print(f"{state.next:,} inputs, {len(state.faults)} faults, {state.seconds:.0f} s, {len(state.reached):,} branches reached")
+    print(f"{state.next:,} inputs, {len(state.faults)} faults, {state.seconds:.0f} s of CPU, {len(state.reached):,} branches reached")
     if options.keep:
         keep("fuzz", figures(state))
     sys.exit(1 if state.faults else 0)

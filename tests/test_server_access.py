@@ -12,10 +12,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import uvicorn
+from starlette.applications import Starlette
 
 import opscope
 from opscope.serve import impatient
@@ -23,7 +25,7 @@ from opscope.serve.app import make_app
 from opscope.serve.home import Home
 from opscope.serve.running_server import proof, show_in_running, state_file
 from opscope.serve.sources import Served
-from opscope.serve.start import address_of, listen, server_settings
+from opscope.serve.start import address_of, listen, server_settings, tunnel_end
 from opscope.serve.uploads import Uploads
 
 TOKEN, CODE = "secret-token", "once"
@@ -35,11 +37,10 @@ def program(name: str = "p") -> opscope.Program:
     return builder.build()
 
 
-@pytest.fixture
-def port() -> Iterator[int]:
+@contextmanager
+def running(app: Starlette) -> Iterator[int]:
+    """The port of a server with this application."""
     listener = listen("127.0.0.1", 0)
-    uploads = Uploads()
-    app = make_app([Served.of(program())], TOKEN, start=CODE, accept=True, home=Home(uploads))
     server = uvicorn.Server(server_settings(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -47,6 +48,13 @@ def port() -> Iterator[int]:
     server.should_exit = True
     thread.join()
     listener.close()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    uploads = Uploads()
+    with running(make_app([Served.of(program())], TOKEN, start=CODE, accept=True, home=Home(uploads))) as number:
+        yield number
     uploads.close()
 
 
@@ -70,6 +78,41 @@ def test_the_address_is_the_one_that_is_bound() -> None:
     assert address_of(listener) == f"http://127.0.0.1:{number}", "a browser may look for localhost at [::1]"
     assert address_of(listener, "::") == f"http://[::]:{number}" and address_of(listener, "box") == f"http://box:{number}"
     listener.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "end"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("127.0.0.2", "127.0.0.2"), ("::1", "[::1]"), ("::", "[::1]")]
+)
+def test_a_tunnel_ends_where_the_server_listens(host: str, end: str) -> None:
+    """Somebody else may listen at the other address of localhost."""
+    try:
+        listener = listen(host, 0)
+    except opscope.OpscopeError:
+        pytest.skip(f"{host} is not an address of this machine")
+    assert tunnel_end(listener) == f"{end}:{listener.getsockname()[1]}"
+    listener.close()
+
+
+def test_other_requests_are_answered_while_a_watched_file_is_read_again() -> None:
+    started, finish = threading.Event(), threading.Event()
+
+    class Slow(Served):
+        def refresh(self) -> bool:
+            started.set()
+            finish.wait()
+            return False
+
+    with running(make_app([Slow("p", program)], TOKEN, watch=True)) as number:
+        waiting = threading.Thread(target=get, args=(number, f"/{TOKEN}/"))
+        waiting.start()
+        started.wait()
+        connection = http.client.HTTPConnection("127.0.0.1", number, timeout=60)
+        connection.request("GET", f"/{TOKEN}/viewer.js")
+        try:
+            assert connection.getresponse().status == 200
+        finally:
+            finish.set()
+            waiting.join()
 
 
 def test_the_code_in_the_arguments_of_the_browser_works_once(port: int) -> None:

@@ -178,7 +178,7 @@ def test_it_prints_an_ssh_command_for_other_machines(tmp_path: Path) -> None:
         address, tunnel = process.stdout.readline(), process.stdout.readline()
         process.terminate()
     port = urlsplit(address).port
-    assert f"ssh -N -L {port}:localhost:{port} " in tunnel
+    assert f"ssh -N -L {port}:127.0.0.1:{port} " in tunnel
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def serve(
     if host not in LOOPBACK:
         say("the connection is not encrypted: whoever can read the traffic of this network can see the program and the address")
     if os.environ.get("SSH_CONNECTION") or not browser:
-        say(f"from another machine: ssh -N -L {port}:localhost:{port} {getpass.getuser()}@{socket.gethostname()}")
+        say(f"from another machine: ssh -N -L {port}:{tunnel_end(listener)} {getpass.getuser()}@{socket.gethostname()}")
     if not served:
         say("choose a file there; Ctrl+C stops the server, and `opscope --help` lists the commands")
     if browser:
@@ -114,6 +114,13 @@ def address_of(listener: socket.socket, name: str | None = None) -> str:
     number, port = listener.getsockname()[:2]
     host = name or number
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def tunnel_end(listener: socket.socket) -> str:
+    """Where a tunnel to this machine ends: at the number that is bound, because ssh looks up localhost like a browser does."""
+    number, port = listener.getsockname()[:2]
+    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(number, number)
+    return f"[{reached}]:{port}" if ":" in reached else f"{reached}:{port}"
 
 
 def listen(host: str, port: int) -> socket.socket:
