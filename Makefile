@@ -95,6 +95,7 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	node benchmarks/layout/run.mjs --keep .bench/layout_{gpt2,transformer4,transformer4_lowered,transformer24,transformer24_lowered,transformer24_open}.json
 	$(BIN)/python benchmarks/viewer.py --keep
 	$(BIN)/python benchmarks/large.py --keep
+	$(BIN)/python benchmarks/large_inputs.py --keep
 	$(BIN)/python benchmarks/report.py
 
 soak: .stamps/test $(BUNDLE)

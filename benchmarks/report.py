@@ -54,6 +54,7 @@ OTHERS = {
     "inferred_halves": "Forward and backward without names",
     "structure": "Repeated blocks without names",
     "large": "A program of a million nodes",
+    "large_inputs": "Large inputs",
     "fuzz": "Damaged files",
     "soak": "Everything at once, killed at random (`make soak`)",
 }

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 import opscope
 from opscope.serve import impatient
@@ -38,7 +38,7 @@ def program(name: str = "p") -> opscope.Program:
 
 
 @contextmanager
-def running(app: Starlette) -> Iterator[int]:
+def running(app: ASGIApp) -> Iterator[int]:
     """The port of a server with this application."""
     listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(server_settings(app))

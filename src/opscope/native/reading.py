@@ -40,6 +40,8 @@ from opscope.program import (
     ValueRef,
 )
 
+_MOST_TYPES = 1 << 14
+"""Lists of types that are remembered; the nodes of a program share few."""
 _KNOWN: dict[tuple[str, ...], frozenset[str]] = {
     fields: frozenset(fields)
     for fields in (DOCUMENT_FIELDS, FRAME_FIELDS, GRAPH_FIELDS, METRIC_FIELDS, NODE_FIELDS, PROGRAM_FIELDS, TYPE_FIELDS)
@@ -175,6 +177,8 @@ class _Shared:
 
     def __init__(self) -> None:
         self.text: dict[str, str] = {}
+        self.types: dict[str, tuple[TensorType, ...]] = {}
+        """By their text, which differs where JSON does: 1, 1.0 and true are equal in Python."""
         self.type: dict[TensorType, TensorType] = {}
         self.path: dict[Path, Path] = {}
         self.frame: dict[Frame, Frame] = {}
@@ -236,6 +240,16 @@ def _decode_refs(raw: Any, at: str, shared: _Shared) -> tuple[ValueRef, ...]:
 
 
 def _decode_types(raw: Any, shared: _Shared) -> tuple[TensorType, ...]:
+    text = repr(raw)
+    decoded = shared.types.get(text)
+    if decoded is None:
+        decoded = _each_type(raw, shared)
+        if len(shared.types) < _MOST_TYPES:
+            shared.types[text] = decoded
+    return decoded
+
+
+def _each_type(raw: Any, shared: _Shared) -> tuple[TensorType, ...]:
     types = []
     try:
         for each in _list(raw, ""):

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 Reads: TypeAlias = Callable[[int], tuple[Any, int]]
 """Reads the value at a place of the text; returns it and the place after it."""
-Made = TypeVar("Made")
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
+_COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
 
 
 class Unusual(Exception):
@@ -24,78 +25,74 @@ class Unusual(Exception):
 class SparingParser:
     """`made` is called with every element of a list `nodes` of a graph, and what it returns takes the element's place."""
 
-    def __init__(self, text: str, made: Callable[[Any], Made], parse_constant: Callable[[str], Any]) -> None:
+    def __init__(self, text: str, made: Callable[[Any], Any], parse_constant: Callable[[str], Any]) -> None:
         self._text = text
         self._made = made
-        self._value: Reads = self._guarded(json.JSONDecoder(parse_constant=parse_constant).raw_decode)
+        self._decode = json.JSONDecoder(parse_constant=parse_constant).raw_decode
 
     def document(self) -> Any:
         """What `json.loads` returns, with the nodes replaced."""
         graph = {"nodes": lambda at: self._list(at, self._node)}
         program = {"graphs": lambda at: self._list(at, lambda at: self._object(at, graph))}
         document = {**program, "programs": lambda at: self._list(at, lambda at: self._object(at, program))}
-        value, at = self._object(self._skip(0), document)
+        try:
+            value, at = self._object(self._skip(0), document)
+        except (ValueError, RecursionError):
+            raise Unusual from None
         if self._skip(at) != len(self._text):
             raise Unusual
         return value
 
-    def _guarded(self, decode: Callable[[str, int], tuple[Any, int]]) -> Reads:
-        text = self._text
-
-        def read(at: int) -> tuple[Any, int]:
-            try:
-                return decode(text, at)
-            except (ValueError, RecursionError):
-                raise Unusual from None
-
-        return read
+    def _value(self, at: int) -> tuple[Any, int]:
+        return self._decode(self._text, at)
 
     def _node(self, at: int) -> tuple[Any, int]:
-        raw, end = self._value(at)
+        raw, end = self._decode(self._text, at)
         return self._made(raw), end
 
-    def _skip(self, at: int) -> int:
-        space = _SPACE.match(self._text, at)
-        return space.end() if space else at
-
-    def _object(self, at: int, members: Mapping[str, Reads]) -> tuple[Any, int]:
+    def _object(self, at: int, members: Mapping[str, Reads]) -> tuple[dict[str, Any], int]:
         """An object, some of whose members have readers of their own."""
-        text = self._text
-        if text[at : at + 1] != "{":
-            raise Unusual
         values: dict[str, Any] = {}
-        first = self._skip(at + 1)
-        if text[first : first + 1] == "}":
-            return values, first + 1
-        while text[at] != "}":
-            at = self._skip(at + 1)
-            if text[at : at + 1] != '"':
-                raise Unusual
+
+        def member(at: int) -> int:
+            self._expect('"', at)
             key, at = self._value(at)
-            at = self._skip(at)
-            if text[at : at + 1] != ":":
-                raise Unusual
-            values[key], at = members.get(key, self._value)(self._skip(at + 1))
-            at = self._after(at, "}")
-        return values, at + 1
+            values[key], at = members.get(key, self._value)(self._after(_COLON, at))
+            return at
+
+        return values, self._items("{}", at, member)
 
     def _list(self, at: int, item: Reads) -> tuple[list[Any], int]:
-        text = self._text
-        if text[at : at + 1] != "[":
-            raise Unusual
         values: list[Any] = []
-        first = self._skip(at + 1)
-        if text[first : first + 1] == "]":
-            return values, first + 1
-        while text[at] != "]":
-            value, at = item(self._skip(at + 1))
-            values.append(value)
-            at = self._after(at, "]")
-        return values, at + 1
 
-    def _after(self, at: int, closing: str) -> int:
-        """The comma or the closing bracket after a value."""
-        at = self._skip(at)
-        if self._text[at : at + 1] not in (",", closing):
+        def element(at: int) -> int:
+            value, at = item(at)
+            values.append(value)
+            return at
+
+        return values, self._items("[]", at, element)
+
+    def _items(self, brackets: str, at: int, item: Callable[[int], int]) -> int:
+        """Items between brackets, with commas between them. `item` reads one and returns the place after it; so does this."""
+        self._expect(brackets[0], at)
+        at = self._skip(at + 1)
+        if not self._text.startswith(brackets[1], at):
+            at = item(at)
+            while comma := _COMMA.match(self._text, at):
+                at = item(comma.end())
+            at = self._skip(at)
+        self._expect(brackets[1], at)
+        return at + 1
+
+    def _expect(self, character: str, at: int) -> None:
+        if not self._text.startswith(character, at):
             raise Unusual
-        return at
+
+    def _skip(self, at: int) -> int:
+        return self._after(_SPACE, at)
+
+    def _after(self, pattern: re.Pattern[str], at: int) -> int:
+        match = pattern.match(self._text, at)
+        if match is None:
+            raise Unusual
+        return match.end()
