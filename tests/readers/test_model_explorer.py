@@ -51,6 +51,14 @@ def test_fields_have_their_meaning(tmp_path: Path) -> None:
     assert program.main["x"].role == "parameter"
 
 
+@pytest.mark.parametrize(("target", "role"), [("None", "input"), ("conv.weight", "parameter")])
+def test_executorch_says_which_placeholders_are_inputs(target: str, role: str, tmp_path: Path) -> None:
+    source = tmp_path / "in.json"
+    node = {"id": "x", "label": "x", "namespace": "", "attrs": [{"key": "target", "value": target}], "incomingEdges": []}
+    source.write_text(json.dumps({"label": "model", "graphs": [{"id": "main", "nodes": [node]}]}))
+    assert opscope.load(source).main["x"].role == role
+
+
 def test_native_json_preserves_every_field(tmp_path: Path) -> None:
     source, native, again = tmp_path / "in.json", tmp_path / "native.json", tmp_path / "out.json"
     source.write_text(json.dumps(EVERYTHING))

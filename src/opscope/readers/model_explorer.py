@@ -122,7 +122,9 @@ def _node(raw: Mapping[str, Any], outputs: Mapping[str, list[Any]], graph_ids: s
     calls = [name for name in called if isinstance(name, str) and name in graph_ids] if isinstance(called, list) else []
     label = str(raw.get("label", ""))
     role: Role = "op"
-    if not inputs and (scope[:1] == ("inputs",) or "__value" in attrs or label == raw["id"]):
+    if not inputs and attrs.get("target") == "None":
+        role = "input"  # ExecuTorch writes which weight a placeholder is for, and None for an input of the model
+    elif not inputs and (scope[:1] == ("inputs",) or "__value" in attrs or label == raw["id"]):
         role = "parameter"
     elif label == "output":
         role = "output"

@@ -63,6 +63,28 @@ describe("forward beside backward, with any boxes in boxes", () => {
     );
   });
 
+  it("puts loose inputs next to each other where they fit, so that no line runs behind a box", () => {
+    const place = (inputs: number) => {
+      const boxCount = inputs + 4;
+      const [forward, backward] = [inputs, inputs + 1];
+      const graph: CompoundGraph = {
+        boxCount,
+        parent: Int32Array.from({ length: boxCount }, (_, box) => (box < inputs + 2 ? -1 : box - 2)),
+        container: Uint8Array.from({ length: boxCount }, (_, box) => (box === forward || box === backward ? 1 : 0)),
+        width: new Float64Array(boxCount).fill(60),
+        height: new Float64Array(boxCount).fill(20),
+        edgeSource: Int32Array.from([...Array(inputs).keys(), inputs + 2]),
+        edgeTarget: Int32Array.from([...new Array(inputs).fill(inputs + 2), inputs + 3]),
+        sourcePort: new Float32Array(inputs + 1).fill(Number.NaN),
+        targetPort: new Float32Array(inputs + 1).fill(Number.NaN),
+        edgeValue: Int32Array.from({ length: inputs + 1 }, (_, edge) => edge),
+      };
+      return new Set(layoutTwoHalves(graph, { forward, backward, pairs: [] }).y.subarray(0, inputs)).size;
+    };
+    expect(place(2)).toBe(1);
+    expect(place(40)).toBeGreaterThan(1);
+  });
+
   it("draws every edge as one finite line that begins and ends on a border of its boxes", () => {
     fc.assert(
       fc.property(anyHalves, ({ graph, halves }) => {

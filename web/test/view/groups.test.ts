@@ -44,6 +44,27 @@ describe("groups", () => {
     expect(view.subtitle[boxNamed(view, "g:layer")]).toBe("1 op · 6 parameters");
   });
 
+  it("draws the few inputs of a model outside the only group that uses them, and many inside", () => {
+    const types = ["f32[2,3]"];
+    const taking = (count: number) => {
+      const inputs = Array.from({ length: count }, (_, i) => ({ id: `cache${i}`, op: "input", role: "input" as const, types }));
+      const weight = { id: "w", op: "parameter", role: "parameter" as const, types };
+      const aside = [...inputs, weight].map(({ id }) => id);
+      const nodes = [
+        { id: "x", op: "parameter", role: "parameter" as const, types },
+        { id: "q", op: "exp", inputs: ["x"], types, scope: "layer" },
+        ...inputs,
+        weight,
+        { id: "y", op: "concatenate", inputs: ["q", ...aside], types, scope: "layer" },
+        { id: "z", op: "exp", inputs: ["y"], types, scope: "head" },
+      ];
+      const view = buildView(makeProgram([{ name: "main", nodes }]), { depth: 9, allNodes: true, ...unfolded });
+      return aside.map((id) => view.parent[boxNamed(view, `n:${id}`)] >= 0);
+    };
+    expect(taking(2)).toEqual([false, false, true]);
+    expect(taking(9)).toEqual(new Array(10).fill(true));
+  });
+
   it("opens level by level, and a box that is named goes before the depth", () => {
     const one = buildView(program, { depth: 1, ...unfolded });
     expect(boxLines(one)).toContain("  group g:layer_0/attention");

@@ -33,6 +33,15 @@ describe("labels of parameters in a flat picture", () => {
     ]);
   });
 
+  it("are as long in a program that has no groups", () => {
+    const parameters = ["model.s1.norm.weight", "model.s2.norm.weight"].map(
+      (text, i): NodeSketch => ({ id: `p${i}`, role: "parameter", op: "parameter", text, types: TYPES }),
+    );
+    const nodes = [...parameters, { id: "y", op: "dot", inputs: ["p0", "p1"], types: TYPES }];
+    const view = buildView(makeProgram([{ name: "main", nodes }]), { depth: 9 });
+    expect(["n:p0", "n:p1"].map((key) => view.title[boxNamed(view, key)])).toEqual(["s1.norm.weight", "s2.norm.weight"]);
+  });
+
   it("do not begin with a number", () => {
     expect(flatTitles(["p['layers'][0]['w']", "p['layers'][1]['w']", "p['b']"])).toEqual(["layers.0.w", "layers.1.w", "p['b']"]);
   });

@@ -15,6 +15,8 @@ import type { CompoundGraph, CompoundLayout, LayoutOptions } from "../types";
 
 /** The space between the halves and what is above or below them. */
 const CORRIDOR = 64;
+/** The space between inputs in a row. */
+const ROW_GAP = 24;
 
 export function layoutTwoHalves(
   graph: CompoundGraph,
@@ -26,7 +28,9 @@ export function layoutTwoHalves(
   const layOut = (part: Part) => layoutCompound(part.graph, { ...options, direction: "TB" }, cache);
   const parts = [Block.Before, Block.Forward, Block.Backward].map((which) => new Part(graph, block, which, which === Block.Backward));
   const placed = parts.map(layOut);
-  const [before] = placed;
+  const widths = placed.map((layout) => layout.width);
+  const before = inRow(parts[Block.Before], placed[Block.Before], widths[Block.Forward] + widths[Block.Backward]);
+  placed[Block.Before] = before;
   const [forward, backward] = alignPairs(
     parts[Block.Forward],
     placed[Block.Forward],
@@ -82,6 +86,18 @@ export function layoutTwoHalves(
     laidOut: placed.reduce((sum, layout) => sum + layout.laidOut, 0),
     reused: placed.reduce((sum, layout) => sum + layout.reused, 0),
   };
+}
+
+/** Loose boxes next to each other, so that no line runs behind a box; the layout as it is if they are connected or do not fit. */
+function inRow({ graph, edges }: Part, layout: CompoundLayout, room: number): CompoundLayout {
+  const width = graph.width.reduce((sum, each) => sum + each + ROW_GAP, -ROW_GAP);
+  if (edges.length || graph.container.includes(1) || width > room) return layout;
+  let left = 0;
+  const x = graph.width.map((each) => {
+    left += each + ROW_GAP;
+    return left - each - ROW_GAP;
+  });
+  return { ...layout, width: Math.max(0, width), height: Math.max(0, ...graph.height), x, y: new Float64Array(graph.boxCount) };
 }
 
 function emptyWhole({ boxCount, edgeSource }: CompoundGraph): Whole {

@@ -5,6 +5,7 @@
 
 import type { ProgramData } from "../../program/types";
 import { Control, Forwards } from "../../program/ops";
+import type { GroupTree } from "../groups/tree";
 import type { Traits } from "../traits";
 import { isArgument, WHOLE } from "../../program/roles";
 
@@ -27,6 +28,8 @@ export class Instance {
   readonly inside = new Map<number, Instance[]>();
   /** Parameters that are drawn inside a call of this graph (sinkParameters.ts), and where. */
   readonly moves = new Map<number, Move>();
+  /** No groups are drawn, or there are none: parameters need names that tell them apart. */
+  readonly unframed: boolean;
   /** Parameters that are drawn here for a parameter of the caller, and which that is. */
   readonly received = new Map<number, number>();
   /** For a parameter (by its place among the parameters) the caller's operand, or -1; empty if the caller's operands do not match. */
@@ -42,11 +45,13 @@ export class Instance {
     readonly outer: Instance | undefined,
     readonly caller: number,
     readonly flat: boolean,
+    tree: GroupTree,
   ) {
     const { graphStart } = traits.program;
     this.first = graphStart[graph];
     this.count = graphStart[graph + 1] - this.first;
     this.boxOf = new Int32Array(this.count).fill(NOWHERE);
+    this.unframed = flat || tree.firstGroup[graph] === tree.firstGroup[graph + 1];
   }
 
   place(node: number): number {

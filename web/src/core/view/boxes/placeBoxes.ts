@@ -24,7 +24,7 @@ const MOST_BOXES = 400_000;
 /** Places the shown graph and everything that is open inside it. */
 export function placeAll(placement: Placement, graph: number): void {
   const frame = placeRoot(placement, graph);
-  const root = new Instance(placement.traits, graph, frame, 0, "", undefined, -1, placement.options.flatten);
+  const root = new Instance(placement.traits, graph, frame, 0, "", undefined, -1, placement.options.flatten, placement.tree);
   placement.promised = root.count;
   placement.instances.push(root);
   for (let i = 0; i < placement.instances.length; i++) placeInstance(placement, placement.instances[i]);
@@ -217,7 +217,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     boxes.category[box] = nodeCategory[n];
     const isResult = traits.index.isOutput[n] === 1 && traits.plumbing.kind[n] === Forwards.Tuple;
     if (isResult) boxes.category[box] = OUTPUT;
-    const name = nodeTitle(program, instance.received.get(n) ?? n, instance.flat);
+    const name = nodeTitle(program, instance.received.get(n) ?? n, instance.unframed && stack < 0);
     boxes.subtitle[box] = typeText(program, n, options.layouts) + (tied[n] ? " · tied" : "");
     if (calls) placeCalls(placement, instance, n, box, key, level);
     boxes.title[box] = isResult ? "output" : reducer && !boxes.open[box] ? `${name}: ${reducer}` : name;
@@ -313,7 +313,7 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
       prefix = `${frameKey}>`;
       if (!open) continue;
     }
-    const body = new Instance(traits, graph, frame, level + 1, prefix, instance, node, flat);
+    const body = new Instance(traits, graph, frame, level + 1, prefix, instance, node, flat, placement.tree);
     body.operandOf = bindOperands(traits, node, c);
     bodies.push(body);
     placement.instances.push(body);

@@ -4,6 +4,7 @@ import { BoxKind } from "../../program/types";
 import { Forwards } from "../../program/ops";
 import { isArgument, Role } from "../../program/roles";
 import { ROOT_KEY } from "../choose/keys";
+import { MOST_INPUTS } from "../groups/assignUngrouped";
 import type { Traits } from "../traits";
 import type { Instance } from "./instance";
 import type { Placement } from "./placement";
@@ -29,9 +30,6 @@ export function placeRoot({ options, included, boxes, traits }: Placement, graph
 export function isClosedRoot({ boxes }: Placement, instance: Instance): boolean {
   return !instance.outer && instance.frame >= 0 && boxes.open[instance.frame] === 0;
 }
-
-/** More inputs than this are inside the box: its lines would say less than their number. */
-const MOST_INPUTS = 8;
 
 /**
  * Which nodes of the shown graph are outside its box: its output, and its inputs. Where the program does not tell inputs from weights, as HLO,

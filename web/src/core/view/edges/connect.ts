@@ -74,8 +74,8 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, omi
             boxes.note(
               place,
               ends.carried[e] === Carried.Start
-                ? `starts at ${operandText(traits, source, home.flat)}`
-                : operandNote(traits, t, i - from, source, home.flat),
+                ? `starts at ${operandText(traits, source, home.unframed)}`
+                : operandNote(traits, t, i - from, source, home.unframed),
             );
           continue;
         }

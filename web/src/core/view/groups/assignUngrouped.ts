@@ -4,8 +4,8 @@
  * not at the top of the page. (An operation that a person wrote outside every module has a place: the top.)
  *
  * A parameter or its copy is often used again far away (the backward half, the optimizer). It goes where it is used first, unless the
- * places are repeats of each other (layer_0, layer_1): what repeats share belongs to none of them. The model's input stays at the
- * top.
+ * places are repeats of each other (layer_0, layer_1): what repeats share belongs to none of them. The model's inputs stay at the
+ * top, unless there are many (a cache for each layer).
  */
 
 import { Input } from "../ops/inputs";
@@ -14,6 +14,8 @@ import { isArgument, Role } from "../../program/roles";
 
 const UNASSIGNED = -2;
 const MOST_PLACES = 4;
+/** More inputs than this are drawn where they are used: around the model, lines would say less than their number. */
+export const MOST_INPUTS = 8;
 
 interface Tree {
   readonly parent: Int32Array;
@@ -26,9 +28,10 @@ export function assignUngrouped(traits: Traits, tree: Tree, nodeGroup: Int32Arra
   const { program } = traits;
   const { uses } = traits.index;
   const { nodeRole, inputs } = program;
+  const isAtTop = fewInputs(traits);
   const backwards = (last: boolean): void => {
     for (let n = nodeGroup.length - 1; n >= 0; n--) {
-      if (nodeGroup[n] !== UNASSIGNED || traits.inputKind[n] === Input.Data) continue;
+      if (nodeGroup[n] !== UNASSIGNED || traits.inputKind[n] === Input.Data || isAtTop(n)) continue;
       const shared = sharedGroup(tree, nodeGroup, uses.value, uses.start[n], uses.start[n + 1]);
       if (shared >= 0) nodeGroup[n] = shared;
       else if (last || isArgument(nodeRole[n])) nodeGroup[n] = firstPlace(traits, tree, nodeGroup, n);
@@ -42,6 +45,13 @@ export function assignUngrouped(traits: Traits, tree: Tree, nodeGroup: Int32Arra
   }
   backwards(true);
   for (let n = 0; n < nodeGroup.length; n++) if (nodeGroup[n] === UNASSIGNED) nodeGroup[n] = -1;
+}
+
+/** Is a node one of the few inputs of its graph? */
+function fewInputs({ program: { graphCount, graphStart, nodeRole }, index }: Traits): (node: number) => boolean {
+  const count = new Int32Array(graphCount);
+  for (let g = 0; g < graphCount; g++) for (let n = graphStart[g]; n < graphStart[g + 1]; n++) if (nodeRole[n] === Role.Input) count[g]++;
+  return (node) => nodeRole[node] === Role.Input && count[index.graphOf[node]] <= MOST_INPUTS;
 }
 
 /** The innermost group around all of list[from … to-1] that have a group; -1 if they share none. */
