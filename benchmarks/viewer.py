@@ -44,6 +44,8 @@ ASKED: dict[str, dict[str, float]] = {
     "100,000 boxes": {"pan far ms": 33, "zoom ms": 33, "pan near ms": 33},
 }
 LONGEST_BLOCK_MS = 100.0
+SETTLE_MS = 200
+"""Until the observer of long tasks has heard of what ran before."""
 
 WATCH = """
 window.blocked = 0;
@@ -188,8 +190,14 @@ def opened(target: Path) -> Iterator[tuple[Page, float]]:
 
 def press(page: Page, name: str) -> float:
     """Seconds from pressing a button until the picture is still."""
+    page.wait_for_timeout(SETTLE_MS)
+    blocked = page.evaluate("window.blocked")
+    place = page.get_by_role("button", name=name, exact=True).bounding_box()
+    assert place is not None, f"the page has a button {name}"
+    page.wait_for_timeout(SETTLE_MS)
+    page.evaluate("(blocked) => { window.blocked = blocked; }", blocked)  # Playwright's search for the button is not the page's work
     started = time.perf_counter()
-    page.get_by_role("button", name=name, exact=True).click()
+    page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
     page.evaluate("window.opscope.whenIdle()")
     return time.perf_counter() - started
 

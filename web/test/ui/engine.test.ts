@@ -7,7 +7,10 @@ import { distinctTranspose } from "../../src/core/base/csr";
 import { indexOf } from "../../src/core/program/programIndex";
 import { graphRow } from "../../src/ui/engine/names";
 import { overview } from "../../src/ui/engine/overview";
-import { outlineOf, packTexts } from "../../src/ui/engine/pack";
+import type { SceneLabel } from "../../src/core/scene/types";
+import { outlineOf } from "../../src/ui/engine/pack";
+import { packLabels, unpackLabels } from "../../src/ui/engine/packedLabels";
+import { packTexts, textAt } from "../../src/ui/engine/packedTexts";
 import { Table } from "../../src/ui/engine/table";
 import { trace } from "../../src/ui/engine/trace";
 import { valueFacts } from "../../src/ui/engine/valueFacts";
@@ -247,6 +250,16 @@ describe("texts", () => {
     const packed = packTexts(3, (i) => ["ab", "", "cé"][i]);
     expect(packed.text).toBe("abcé");
     expect([...packed.start]).toEqual([0, 2, 2, 4]);
+    expect(textAt(packed, 2)).toBe("cé");
+  });
+
+  it("packs labels", () => {
+    const labels: SceneLabel[] = [
+      { edge: 3, x: 0.1, y: -2, text: "×2", kind: "count", ground: 4 },
+      { edge: 0, x: 7, y: 8, text: "", kind: "operand", ground: -1 },
+      { edge: 1, x: 9, y: 1, text: "12", kind: "cut", ground: -1 },
+    ];
+    expect(unpackLabels(packLabels(labels))).toEqual(labels);
   });
 
   it("writes bytes for people", () => {

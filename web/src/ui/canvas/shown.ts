@@ -1,7 +1,10 @@
 /** A view as the page holds it: the engine's answer, with its texts unpacked when they are read. */
 import { EdgeKind } from "../../core/program/types";
 import { type Scene, Shape } from "../../core/scene/types";
-import { NOTE_BREAK, type PackedTexts, type ViewResult } from "../engine/protocol";
+import { once } from "../../core/base/memoized";
+import { unpackLabels } from "../engine/packedLabels";
+import { type PackedTexts, textAt } from "../engine/packedTexts";
+import { NOTE_BREAK, type ViewResult } from "../engine/protocol";
 import { type Drawable, ScenePainter } from "./scenePainter";
 import { querySpatial } from "./spatial";
 import type { Rect } from "../../core/base/camera";
@@ -11,7 +14,7 @@ function lazily<T>(packed: PackedTexts, read: (text: string) => T): readonly T[]
   return new Proxy([] as T[], {
     get(target, name, receiver) {
       const index = typeof name === "string" ? Number(name) : Number.NaN;
-      if (Number.isInteger(index)) return read(packed.text.slice(packed.start[index], packed.start[index + 1]));
+      if (Number.isInteger(index)) return read(textAt(packed, index));
       return name === "length" ? packed.start.length - 1 : Reflect.get(target, name, receiver);
     },
   });
@@ -38,13 +41,17 @@ export class Shown implements Drawable {
   private readonly near = new Int32Array(4096);
 
   constructor(readonly result: ViewResult) {
-    const { keys, titles, subtitles, noteTexts, ...columns } = result.scene;
+    const { keys, titles, subtitles, noteTexts, labels: packed, ...columns } = result.scene;
+    const labels = once(() => unpackLabels(packed));
     this.scene = {
       ...columns,
       key: lazily(keys, same),
       title: lazily(titles, same),
       subtitle: lazily(subtitles, same),
       notes: lazily(noteTexts, notes),
+      get labels() {
+        return labels();
+      },
     };
     this.boxIndex = result.boxIndex;
     this.edgeIndex = result.edgeIndex;
@@ -91,8 +98,8 @@ export class Shown implements Drawable {
     if (item !== undefined) return item;
     if (!this.numbers) {
       this.numbers = new Map();
-      const { text, start } = this.result.scene.keys;
-      for (let i = start.length - 2; i >= 0; i--) this.numbers.set(text.slice(start[i], start[i + 1]), i);
+      const { keys } = this.result.scene;
+      for (let i = keys.start.length - 2; i >= 0; i--) this.numbers.set(textAt(keys, i), i);
     }
     return this.numbers.get(key) ?? -1;
   }

@@ -4,32 +4,23 @@ import type { CompoundLayout } from "../../core/layout";
 import type { Scene } from "../../core/scene/types";
 import type { Visible } from "../../core/program/types";
 import { buildSpatial, type SpatialData } from "../canvas/spatial";
-import { NOTE_BREAK, type PackedScene, type PackedTexts } from "./protocol";
-
-export function packTexts(count: number, text: (index: number) => string): PackedTexts {
-  const start = new Int32Array(count + 1);
-  const chunks: string[] = [];
-  for (let i = 0, at = 0; i < count; i++) {
-    const chunk = text(i);
-    chunks.push(chunk);
-    at += chunk.length;
-    start[i + 1] = at;
-  }
-  return { text: chunks.join(""), start };
-}
+import { packLabels } from "./packedLabels";
+import { packTexts } from "./packedTexts";
+import { NOTE_BREAK, type PackedScene } from "./protocol";
 
 export function packScene(scene: Scene): PackedScene {
-  const { key, title, subtitle, notes, ...columns } = scene;
+  const { key, title, subtitle, notes, labels, ...columns } = scene;
   const copies: Record<string, unknown> = {};
   for (const [name, column] of Object.entries(columns))
     copies[name] = ArrayBuffer.isView(column) ? (column as Float64Array).slice() : column;
   const count = key.length;
   return {
-    ...(copies as Omit<PackedScene, "keys" | "titles" | "subtitles" | "noteTexts">),
+    ...(copies as Omit<PackedScene, "keys" | "titles" | "subtitles" | "noteTexts" | "labels">),
     keys: packTexts(count, (i) => key[i]),
     titles: packTexts(count, (i) => title[i]),
     subtitles: packTexts(count, (i) => subtitle[i]),
     noteTexts: packTexts(count, (i) => notes[i]?.join(NOTE_BREAK) ?? ""),
+    labels: packLabels(labels),
   };
 }
 

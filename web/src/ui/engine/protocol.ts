@@ -17,6 +17,8 @@ import type { LaneMethods } from "./laneProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
 import type { TextMethods } from "./textProtocol";
 import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
+import type { PackedLabels } from "./packedLabels";
+import type { PackedTexts } from "./packedTexts";
 
 /** Where a program's bytes are. The engine gets them itself, so that the page never handles megabytes. */
 export type WireAt =
@@ -111,20 +113,15 @@ export interface ViewRequest {
   readonly locate: readonly string[];
 }
 
-/** Texts by number, as one text and where each begins: transferring a million characters costs one copy, not 100,000 objects. */
-export interface PackedTexts {
-  readonly text: string;
-  readonly start: Int32Array;
-}
+type UnpackedColumns = "key" | "title" | "subtitle" | "notes" | "labels";
 
-type TextColumns = "key" | "title" | "subtitle" | "notes";
-
-export interface PackedScene extends Omit<Scene, TextColumns> {
+export interface PackedScene extends Omit<Scene, UnpackedColumns> {
   readonly keys: PackedTexts;
   readonly titles: PackedTexts;
   readonly subtitles: PackedTexts;
   /** Notes of a box, joined by NOTE_BREAK. */
   readonly noteTexts: PackedTexts;
+  readonly labels: PackedLabels;
 }
 
 export const NOTE_BREAK = "\u001f";
