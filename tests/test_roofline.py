@@ -79,10 +79,32 @@ def test_types_have_rates_by_the_names_of_every_framework(dtype: str, is_xla: bo
     assert device_of("h200").product_rate(dtype, is_xla) == rate
 
 
-def test_nothing_that_inductor_generated_ran_faster_than_its_limits(tmp_path: Path) -> None:
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "step.log"
+    path.write_bytes(gzip.decompress((KINETO / "compiled.log.gz").read_bytes()))
+    return path
+
+
+@pytest.mark.slow
+def test_the_cost_is_a_picture_of_modules_roofline_and_kernels(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The launches are in the graphs of forward and backward, which the entry calls; buffers are named by what writes them."""
+    command = ["cost", str(log), "--profile", str(KINETO / "compiled.json.gz"), "--device", "h200"]
+    assert main([*command, "-o", str(tmp_path / "cost.svg")]) == 0
+    texts = re.findall(r">([^<]+)</text>", (tmp_path / "cost.svg").read_text("utf-8"))
+    assert any(re.fullmatch(r".+: device time [\d.]+ [µm]s, measured", text) for text in texts)
+    assert {"Roofline: limits of NVIDIA H200 SXM", "4.80 TB/s", "bf16, f16", "Most to gain"} <= set(texts)
+    assert any(re.match(r"\w*mm buf", text) for text in texts) and any(text.startswith("Kernels of one step: ") for text in texts)
+    assert any(re.match(r"backward \d", text) for text in texts) and any(re.match(r"head", text) for text in texts)
+    for name, begins in (("dark.png", b"\x89PNG"), ("cost.pdf", b"%PDF-")):
+        assert main([*command, "--by", "bytes", "--theme", "dark", "-o", str(tmp_path / name)]) == 0
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    assert main([*command, "-f"]) == 2 and "--force is about the file" in capsys.readouterr().err
+    assert main([*command, "-o", str(tmp_path / "cost.dot")]) == 2 and "written as .svg, .png or .pdf" in capsys.readouterr().err
+
+
+def test_nothing_that_inductor_generated_ran_faster_than_its_limits(log: Path) -> None:
     """A step on an H200. Loops have the time of their memory traffic at best, products that of their type."""
-    log = tmp_path / "step.log"
-    log.write_bytes(gzip.decompress((KINETO / "compiled.log.gz").read_bytes()))
     (timed,) = load_timed(str(log), profile=str(KINETO / "compiled.json.gz"))
     data = costs_of(timed.program, timed.times, device=device_of("h200")).to_json()
     assert {row["limit"] for row in data["rows"] if row["op"].startswith("triton_")} == {"memory"}

@@ -11,7 +11,7 @@ from conftest import Run
 
 from opscope.errors import OpscopeError
 from opscope.memory.sources import read_memory
-from opscope.render.memory_picture import check_picture, write_picture
+from opscope.render.panel_picture import check_picture, write_memory
 from opscope.view_options import Theme
 
 
@@ -73,7 +73,7 @@ def test_the_lane_is_written_as_a_picture(gpu_dump: Path, run: Run, tmp_path: Pa
     assert any(text.endswith(": peak 3.33 MB, reported by XLA") for text in texts)
     assert any(text.startswith("Step 146 of 165, gemm_fusion_dot.5: ") for text in texts)
     assert "saved for backward: while.22 needs it for the gradient of while.15" in texts
-    with pytest.raises(OpscopeError, match=r"the memory lane is written as \.svg, \.png or \.pdf"):
+    with pytest.raises(OpscopeError, match=r"this picture is written as \.svg, \.png or \.pdf"):
         check_picture(tmp_path / "lane.dot", gpu_dump, force=False)
     (tmp_path / "lane.png").write_text("a letter")
     with pytest.raises(OpscopeError, match="already exists and does not look like a PNG file"):
@@ -88,7 +88,7 @@ def test_the_lane_has_each_format_and_theme_at_any_point(gpu_dump: Path, tmp_pat
     pictures = {}
     cases: list[tuple[str, Theme, bytes]] = [("a.png", "light", b"\x89PNG"), ("b.png", "dark", b"\x89PNG"), ("c.pdf", "dark", b"%PDF-")]
     for name, theme, begins in cases:
-        write_picture(memory, at, tmp_path / name, check_picture(tmp_path / name, gpu_dump, force=False), theme)
+        write_memory(memory, at, tmp_path / name, check_picture(tmp_path / name, gpu_dump, force=False), theme)
         pictures[name] = (tmp_path / name).read_bytes()
         assert pictures[name].startswith(begins)
     assert pictures["a.png"] != pictures["b.png"]

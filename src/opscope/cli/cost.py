@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import device_option, measure_option, one_or_programs, profile_option, source_options
+from opscope.cli.source import check_force, device_option, measure_option, one_or_programs, picture_options, profile_option, source_options
 from opscope.cli.table import blocks, count, modules, rest, table
 from opscope.ellipsis import ellipsize
-from opscope.errors import in_source
+from opscope.errors import OpscopeError, in_source
 from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from opscope.profile.place import Times
     from opscope.readers.timed import Timed
     from opscope.recording.cost_changes import CostChanges
+    from opscope.view_options import Theme
 
 _MOST_ROWS = 20
 _LONGEST = 70
+_TIME = "time"
 _PERS = ("node", "kernel", "op", "module", "source")
 
 
@@ -35,6 +38,7 @@ _PERS = ("node", "kernel", "op", "module", "source")
 @click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this: time if it is measured or estimated, otherwise flops.")
 @click.option("--per", type=click.Choice(_PERS), help="What a row is: a node, or with two sources a module, unless you say so.")
 @device_option
+@picture_options("the modules by their shares, the roofline and the kernels of a step")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every row.")
 @click.option("--all", "everything", is_flag=True, help="List every row instead of the heaviest.")
 def command(
@@ -48,6 +52,9 @@ def command(
     by: str | None,
     per: str | None,
     device: str | None,
+    output: str | None,
+    force: bool,
+    theme: Theme,
     as_json: bool,
     everything: bool,
 ) -> None:
@@ -65,6 +72,7 @@ def command(
     opscope cost model:make --measure
     opscope cost step.hlo --by bytes
     opscope cost step.hlo --device h200
+    opscope cost trace_dir --device h200 -o cost.svg     as a picture
     opscope cost before.xplane.pb after.xplane.pb        what got slower, by module
 
     With two SOURCEs, rows are modules, those that got slower first. Nodes are matched as in `opscope diff`, so names may differ.
@@ -73,6 +81,7 @@ def command(
     from opscope.analysis.devices import device_of
     from opscope.loading import load_timed
 
+    check_force(force, output)
     chosen_device = None if device is None else device_of(device)
 
     def load(name: str) -> list[Timed]:
@@ -83,19 +92,37 @@ def command(
     if other is not None:
         if profile is not None:
             raise click.UsageError("--profile applies to one source; compare two profiles, or leave it out.")
+        if output is not None:
+            raise click.UsageError("-o draws one source; leave out the other.")
         changes = _compared(source, load(source), other, load(other), by, per or "module", chosen_device)
         say_json(changes.to_json(), indent=1) if as_json else say(*_changes(changes, None if everything else _MOST_ROWS))
         return
     chosen = load(source)
     with in_source(source):
         costs = [costs_of(one.program, one.times, by, per or "node", chosen_device) for one in chosen]
-    if as_json:
+    if output is not None:
+        if len(chosen) > 1:
+            raise OpscopeError(f"{source}: has {len(chosen)} modules; choose one with --module NAME to use -o")
+        _draw(chosen[0], chosen_device, by, source, output, theme, force)
+    elif as_json:
         say_json(one_or_programs([one.to_json() for one in costs]), indent=1)
     elif len(costs) == 1:
         say(*_text(costs[0], None if everything else _MOST_ROWS))
     else:
         cells = [("module", costs[0].by, "rows"), *((one.program, _amount(one.total, one.unit), f"{len(one.rows):,}") for one in costs)]
         say(*modules(cells, "lrr"))
+
+
+def _draw(timed: Timed, device: Device | None, by: str | None, source: str, output: str, theme: Theme, force: bool) -> None:
+    from opscope.analysis.enrich import enrich
+    from opscope.analysis.roofline import with_estimates
+    from opscope.render.panel_picture import check_picture, write_cost
+
+    form = check_picture(Path(output), Path(source), force)
+    with progress(f"writing {output}"):
+        program = enrich(timed.program)
+        program = program if device is None else with_estimates(program, device)
+        write_cost(program, None if by == _TIME else by, Path(output), form, theme)
 
 
 def _compared(a: str, before: list[Timed], b: str, after: list[Timed], by: str | None, per: str, device: Device | None) -> CostChanges:
@@ -132,7 +159,7 @@ def _text(costs: Costs, most: int | None) -> list[str]:
     headings = [costs.per, costs.by, "share", "sum", "calls"]
     others = costs.other_units
     is_node = costs.per == "node"
-    is_compared = costs.by == "time" and any(row.at_best is not None for row in costs.rows)
+    is_compared = costs.by == _TIME and any(row.at_best is not None for row in costs.rows)
     last = [*(["at best"] if is_compared else []), *(["limit"] if costs.device and is_node else []), *(["op", "module"] if is_node else [])]
     rows = [(*headings, *others, *last)]
     for row in costs.rows[:most]:
@@ -169,7 +196,7 @@ def _facts(costs: Costs) -> list[tuple[str, str]]:
             facts.append(("device idle", f"{short_seconds(times.idle / steps)} per step, between kernels"))
     if costs.device is not None:
         facts.append(("estimated for", f"{costs.device.title}, at its peak rates"))
-    if costs.by != "time":
+    if costs.by != _TIME:
         facts.append((costs.by, f"{_amount(costs.total, costs.unit)} per step"))
     if costs.missing:
         facts.append(("unknown", f"{count(costs.missing, 'operation')} of unknown {costs.by}"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import measure_option, one_or_programs, source_options
+from opscope.cli.source import check_force, measure_option, one_or_programs, picture_options, source_options
 from opscope.cli.table import BARS, blocks, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
@@ -54,9 +54,7 @@ _ORIGINS = {
     is_flag=True,
     help="Suggest values to recompute, and what to write in the program for it. Greedy: another set may be better.",
 )
-@click.option("-o", "--output", "output", metavar="FILE", help="Write the memory lane as a picture: .svg, .png or .pdf.")
-@click.option("-f", "--force", is_flag=True, help="Overwrite FILE, whatever it contains.")
-@click.option("--theme", type=click.Choice(("light", "dark")), default="light", show_default=True, help="Colours of the picture.")
+@picture_options("the memory lane")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every buffer and the curve.")
 @click.option("--all", "everything", is_flag=True, help="List everything that is alive instead of the largest.")
 def command(
@@ -90,8 +88,7 @@ def command(
     opscope memory model:make --stage joint --measure
     opscope memory dump_dir -o lane.svg
     """
-    if force and output is None:
-        raise click.UsageError("--force is about the file that -o FILE writes.")
+    check_force(force, output)
     if what_if or suggest:
         if output is not None:
             raise click.UsageError("-o writes the memory as it is; leave out --what-if and --suggest.")
@@ -125,11 +122,11 @@ def command(
 
 
 def _write(memory: Memory, position: int, source: str, output: str, theme: Theme, force: bool) -> None:
-    from opscope.render.memory_picture import check_picture, write_picture
+    from opscope.render.panel_picture import check_picture, write_memory
 
     form = check_picture(Path(output), Path(source), force)
     with progress(f"writing {output}"):
-        write_picture(memory, position, Path(output), form, theme)
+        write_memory(memory, position, Path(output), form, theme)
 
 
 def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:

@@ -51,6 +51,23 @@ def part_options(command: Command) -> Command:
     return with_stage(with_inside(with_part))  # type: ignore[return-value]
 
 
+def picture_options(what: str) -> Callable[[Command], Command]:
+    """-o, --force and --theme of commands that can draw what they print."""
+
+    def with_options(command: Command) -> Command:
+        themes = click.Choice(("light", "dark"))
+        command = click.option("--theme", type=themes, default="light", show_default=True, help="Colours of the picture.")(command)
+        command = click.option("-f", "--force", is_flag=True, help="Overwrite FILE, whatever it contains.")(command)
+        return click.option("-o", "--output", "output", metavar="FILE", help=f"Write {what} as a picture: .svg, .png or .pdf.")(command)
+
+    return with_options
+
+
+def check_force(force: bool, output: str | None) -> None:
+    if force and output is None:
+        raise click.UsageError("--force is about the file that -o FILE writes.")
+
+
 def at_terminal() -> bool:
     """Whether a person is there, and not a script."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()

@@ -6,8 +6,11 @@ import { DATA, Highlighter } from "./highlight/highlighter";
 import { compileRule, readRules } from "./highlight/rules";
 import { decodeMemory } from "./memory/memory";
 import { choose, draw, FILE, type Picture, type PictureRequest, SEEN } from "./picture";
+import { costPicture } from "./picture/cost";
 import { memoryPicture } from "./picture/memory";
+import type { PanelPicture } from "./picture/types";
 import { decodeRecording } from "./program/decode";
+import { indexOf } from "./program/programIndex";
 import { decodeDiff } from "./program/recording/diff";
 import { listedGraphs } from "./listing/listed";
 import { Composed } from "./program/recording/compose";
@@ -152,11 +155,15 @@ const steps: Record<string, (argument: never) => string> = {
 
   /** The picture of a run's memory at a position. The bytes are the memory, not a program. */
   memory({ form, position, ...options }: { form: "svg" | "pdf"; position: number } & WriteOptions): string {
-    const { width, height, paint } = memoryPicture(decodeMemory(bytes), position);
-    const theme = themeOf(options);
-    const painted = (painter: Painter) => paint(painter, theme);
-    const text = form === "svg" ? svgOf({ width, height }, theme, options, painted) : pdfOf({ width, height }, theme, painted);
-    return JSON.stringify({ width, height, text });
+    return painted(memoryPicture(decodeMemory(bytes), position), form, options);
+  },
+
+  /** The picture of what the entry costs, by a metric. */
+  cost({ form, by, ...options }: { form: "svg" | "pdf"; by?: string } & WriteOptions): string {
+    const index = indexOf(need(program));
+    const drawn = costPicture(index, index.program.entry, by);
+    if (!drawn) throw new Error("nothing here has a time, FLOPs or bytes");
+    return painted(drawn, form, options);
   },
 
   /** Needs no picture, because Graphviz does the layout. */
@@ -165,6 +172,14 @@ const steps: Record<string, (argument: never) => string> = {
     return visibleToDot(visible, THEMES[theme], { title, rankdir: request.rankdir, operands: request.spec.operands });
   },
 };
+
+/** A picture of a panel, written. */
+function painted({ width, height, paint }: PanelPicture, form: "svg" | "pdf", options: WriteOptions): string {
+  const theme = themeOf(options);
+  const paintAll = (painter: Painter) => paint(painter, theme);
+  const text = form === "svg" ? svgOf({ width, height }, theme, options, paintAll) : pdfOf({ width, height }, theme, paintAll);
+  return JSON.stringify({ width, height, text });
+}
 
 /** The diffs of passes, which the bytes contain one after the other; undefined where a pass changed nothing. */
 function packedDiffs(lengths: readonly number[]): (at: number) => PassDiff | undefined {

@@ -1,6 +1,7 @@
 /** The icicle: shares that add up, the heaviest first, and what is too narrow is left out. */
 import { describe, expect, it } from "vitest";
 import { icicleOf } from "../../src/core/metrics/icicle";
+import { rooflineOf } from "../../src/core/metrics/roofline";
 import { metricsOf } from "../../src/core/metrics/counted";
 import type { ProgramData } from "../../src/core/program/types";
 import { makeProgram } from "../view/program";
@@ -63,5 +64,37 @@ describe("an icicle", () => {
   it("of nothing is empty", () => {
     const nothing = { ...flops, values: flops.values.map(() => Number.NaN) };
     expect(icicleOf(program, grouping, nothing, 0, -1, 0.001)).toEqual({ total: 0, cells: [] });
+  });
+
+  it("opens the graphs that a node calls, unless the node has a number of its own", () => {
+    const calls = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "run", op: "call", calls: ["body"] },
+          { id: "fused", op: "fusion", calls: ["inlined"], metrics: { flops: 20 } },
+        ],
+      },
+      {
+        name: "body",
+        nodes: [
+          { id: "a", op: "dot", scope: "mlp", metrics: { flops: 70 } },
+          { id: "b", op: "exp", metrics: { flops: 10 } },
+        ],
+      },
+      { name: "inlined", nodes: [{ id: "c", op: "exp", metrics: { flops: 20 } }] },
+    ]);
+    const metric = metricsOf(calls).find(({ name }) => name === "flops")!;
+    const id = (node: number) => calls.strings.at(calls.nodeId[node]);
+    const { cells } = icicleOf(calls, calls.groupings[0], metric, 0, -1, 0.001);
+    expect(cells.map(({ node, depth, width }) => [node < 0 ? "" : id(node), depth, Number(width.toFixed(3))])).toEqual([
+      ["", 0, 1],
+      ["run", 1, 0.8],
+      ["fused", 1, 0.2],
+      ["", 2, 0.7],
+      ["b", 2, 0.1],
+      ["a", 3, 0.7],
+    ]);
+    expect(rooflineOf(calls, metric, 0).map(({ node }) => id(node))).toEqual(["a", "fused", "b"]);
   });
 });

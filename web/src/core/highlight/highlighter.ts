@@ -3,6 +3,7 @@
  * the page and the writers of pictures use it.
  */
 import { metricsOf } from "../metrics/counted";
+import { spreadsOf } from "../metrics/spread";
 import { valuesOf } from "../metrics/values";
 import type { MetricData } from "../program/metrics";
 import type { ProgramData, Visible } from "../program/types";
@@ -100,7 +101,7 @@ export class Highlighter {
     const chosen = this.metricNamed(choice.colour) ?? this.numbersOf(choice.colour, visible);
     if (chosen) {
       const { highlights, legend, values, ...rest } = metricColours(program, chosen.metric, visible, chosen.run, choice.scale);
-      const measures = [measureOf(chosen.metric, values)];
+      const measures = [{ ...measureOf(chosen.metric, values), spreads: spreadsOf(program, chosen.metric, visible) }];
       return { ...rest, highlights: overlaid(under, highlights, visible), legendRows: legend, measures };
     }
     const kind = this.kindNamed(choice.colour, visible);

@@ -5,7 +5,11 @@
 import type { MetricData } from "../program/metrics";
 import type { Grouping, ProgramData } from "../program/types";
 import { bucketBy } from "../base/csr";
+import { graphsInside } from "./inside";
 import { drawnGroups, valuesOf } from "./values";
+
+/** Narrower cells could neither be seen nor hit. */
+export const LEAST_WIDTH = 1 / 700;
 
 /** A group or a node. */
 export interface IcicleCell {
@@ -20,13 +24,18 @@ export interface IcicleCell {
   readonly value: number;
 }
 
+/** A cell, and how often the numbers of its graph count. */
+interface Opening extends IcicleCell {
+  readonly times: number;
+}
+
 export interface Icicle {
   /** Of the whole graph. */
   readonly total: number;
   readonly cells: readonly IcicleCell[];
 }
 
-/** The icicle of a graph, or of one group in it (`root`). What is narrower than `least` is left out. */
+/** The icicle of a graph with the graphs that it calls, or of one group in it (`root`). What is narrower than `least` is left out. */
 export function icicleOf(program: ProgramData, grouping: Grouping, metric: MetricData, graph: number, root: number, least: number): Icicle {
   const values = valuesOf(program, metric);
   const groups = drawnGroups(program, grouping);
@@ -34,29 +43,48 @@ export function icicleOf(program: ProgramData, grouping: Grouping, metric: Metri
   const total = values.graph[graph];
   const whole = root < 0 ? total : ofGroup[root];
   if (!(whole > 0)) return { total: Math.max(0, total || 0), cells: [] };
-  const { graphStart } = program;
-  // What is inside: row 0 is the graph, row g + 1 the group g.
+  const { graphCount, graphStart } = program;
+  const { groupCount, groupGraph } = grouping;
+  // What is inside: row g is the group g, and after them are the graphs.
   const inGroup = bucketBy(
-    groups.parent.map((above, g) => (grouping.groupGraph[g] === graph ? above + 1 : -1)),
-    grouping.groupCount + 1,
+    groups.parent.map((above, g) => (above >= 0 ? above : groupCount + groupGraph[g])),
+    groupCount + graphCount,
   );
+  const graphOf = new Int32Array(groups.nodeGroup.length);
+  for (let g = 0; g < graphCount; g++) graphOf.fill(g, graphStart[g], graphStart[g + 1]);
   const inNode = bucketBy(
-    groups.nodeGroup.subarray(graphStart[graph], graphStart[graph + 1]).map((group) => group + 1),
-    grouping.groupCount + 1,
+    groups.nodeGroup.map((group, node) => (group >= 0 ? group : groupCount + graphOf[node])),
+    groupCount + graphCount,
   );
-  const cells: IcicleCell[] = [{ group: root, node: -1, depth: 0, from: 0, width: 1, value: whole }];
+  const opened = new Set<number>();
+  // A graph that is called several times is opened once: its cells would be equal.
+  const rowsInside = ({ group, node, times }: Opening): { row: number; times: number }[] => {
+    if (group >= 0) return [{ row: group, times }];
+    const runs = node < 0 ? [{ graph, times: 1 }] : graphsInside(program, metric, node).filter((run) => !opened.has(run.graph));
+    return runs.map((run) => {
+      opened.add(run.graph);
+      return { row: groupCount + run.graph, times: times * run.times };
+    });
+  };
+  const cells: Opening[] = [{ group: root, node: -1, depth: 0, from: 0, width: 1, value: whole, times: 1 }];
   for (let at = 0; at < cells.length; at++) {
-    const { group, node, depth, from } = cells[at];
-    if (node >= 0) continue;
-    const row = group + 1;
-    const inside = [
-      ...Array.from(inGroup.value.subarray(inGroup.start[row], inGroup.start[row + 1]), (g) => ({ group: g, node: -1, value: ofGroup[g] })),
-      ...Array.from(inNode.value.subarray(inNode.start[row], inNode.start[row + 1]), (n) => ({
-        group: -1,
-        node: graphStart[graph] + n,
-        value: values.node[graphStart[graph] + n],
-      })),
-    ].filter(({ value }) => value / whole >= least);
+    const { depth, from } = cells[at];
+    const inside = rowsInside(cells[at])
+      .flatMap(({ row, times }) => [
+        ...Array.from(inGroup.value.subarray(inGroup.start[row], inGroup.start[row + 1]), (g) => ({
+          group: g,
+          node: -1,
+          value: ofGroup[g] * times,
+          times,
+        })),
+        ...Array.from(inNode.value.subarray(inNode.start[row], inNode.start[row + 1]), (n) => ({
+          group: -1,
+          node: n,
+          value: values.node[n] * times,
+          times,
+        })),
+      ])
+      .filter(({ value }) => value / whole >= least);
     inside.sort((a, b) => b.value - a.value);
     let x = from;
     for (const each of inside) {

@@ -1,6 +1,9 @@
 /** How near the nodes or modules of a graph come to the limits of a device, and how much time they would save there. */
 import type { MetricData } from "../program/metrics";
+import type { ProgramIndex } from "../program/programIndex";
 import type { DeviceData, Grouping, ProgramData } from "../program/types";
+import { cellName, cellPath, patternOf } from "./cellNames";
+import { graphRuns, graphsInside } from "./inside";
 import { drawnGroups, valuesOf } from "./values";
 
 /** Names that Python gives to metrics (a test compares them). The time is that of a run at the limits of a device. */
@@ -24,7 +27,7 @@ export interface RooflinePoint {
   readonly best: number;
 }
 
-/** The points of a graph that take time, the slowest first; of nodes without a grouping. */
+/** The points of a graph, and of graphs that it calls, that take time; the slowest first, and of nodes without a grouping. */
 export function rooflineOf(program: ProgramData, time: MetricData, graph: number, grouping?: Grouping): RooflinePoint[] {
   const column = (name: string) => {
     const metric = program.metrics.find((each) => each.name === name);
@@ -34,19 +37,22 @@ export function rooflineOf(program: ProgramData, time: MetricData, graph: number
   const [flops, bytes, best] = [FLOPS, BYTES, ESTIMATED_TIME].map(column);
   const groups = grouping && drawnGroups(program, grouping).nodeGroup;
   const sums = new Map<number, { group: number; node: number; seconds: number; flops: number; bytes: number; best: number }>();
-  for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) {
-    if (!(seconds[n] > 0)) continue;
+  const nodes = graphRuns(program, time, graph).flatMap(({ graph: each, times }) =>
+    Array.from({ length: program.graphStart[each + 1] - program.graphStart[each] }, (_, i) => ({ n: program.graphStart[each] + i, times })),
+  );
+  for (const { n, times } of nodes) {
+    if (!(seconds[n] > 0) || graphsInside(program, time, n).length > 0) continue;
     const key = groups ? groups[n] : n;
     let sum = sums.get(key);
     if (!sum) {
       sum = { group: groups ? key : -1, node: groups ? -1 : n, seconds: 0, flops: 0, bytes: 0, best: 0 };
       sums.set(key, sum);
     }
-    sum.seconds += seconds[n];
-    sum.flops += flops?.[n] || 0;
-    sum.bytes += bytes?.[n] || 0;
+    sum.seconds += seconds[n] * times;
+    sum.flops += (flops?.[n] || 0) * times;
+    sum.bytes += (bytes?.[n] || 0) * times;
     // A node of unknown cost saves nothing of its module's time.
-    sum.best += best ? (groups && Number.isNaN(best[n]) ? seconds[n] : best[n]) : Number.NaN;
+    sum.best += best ? (groups && Number.isNaN(best[n]) ? seconds[n] : best[n]) * times : Number.NaN;
   }
   return Array.from(sums.values(), (sum) => ({
     ...sum,
@@ -61,4 +67,47 @@ export function roofsOf({ products, vector }: DeviceData): { readonly rate: numb
   for (const [name, rate] of [...Object.entries(products), ...(vector ? [["vector", vector] as const] : [])])
     names.set(rate, [...(names.get(rate) ?? []), name]);
   return Array.from(names, ([rate, of]) => ({ rate, name: of.join(", ") })).sort((a, b) => b.rate - a.rate);
+}
+
+/** Seconds between a point and the limits of the device; 0 if they are unknown. */
+export function gainOf({ seconds, best }: RooflinePoint): number {
+  return Math.max(0, seconds - best) || 0;
+}
+
+/** Points that are alike in every repeated layer, together. */
+export interface AlikePoints {
+  /** The slowest first. */
+  readonly points: readonly RooflinePoint[];
+  readonly name: string;
+  readonly where: string;
+  readonly seconds: number;
+  readonly best: number;
+  /** Seconds that they would save at the limits of the device; of all points unknown: those that they take. */
+  readonly gain: number;
+}
+
+/** What to look at first: points that are in places that differ in numbers only, with the same work, count together. */
+export function gainsOf(index: ProgramIndex, grouping: Grouping, points: readonly RooflinePoint[]): AlikePoints[] {
+  const hasGains = points.some((point) => gainOf(point) > 0);
+  const alike = new Map<string, RooflinePoint[]>();
+  for (const point of points) {
+    const name = `${cellPath(index, grouping, point)}/${cellName(index, grouping, point)}`;
+    const key = [patternOf(name), point.flops, point.bytes].join(" ");
+    const others = alike.get(key);
+    if (others) others.push(point);
+    else alike.set(key, [point]);
+  }
+  const gains = Array.from(alike.values(), (same): AlikePoints => {
+    const sum = (of: (point: RooflinePoint) => number) => same.reduce((all, point) => all + of(point), 0);
+    const named = (text: string) => (same.length === 1 ? text : patternOf(text));
+    return {
+      points: same,
+      name: named(cellName(index, grouping, same[0])),
+      where: named(cellPath(index, grouping, same[0])),
+      seconds: sum((point) => point.seconds),
+      best: sum((point) => point.best),
+      gain: sum(hasGains ? gainOf : (point) => point.seconds),
+    };
+  });
+  return gains.sort((a, b) => b.gain - a.gain);
 }

@@ -9,6 +9,7 @@ import type { Painter } from "../scene/painter";
 import type { Theme } from "../scene/theme";
 import { elideMiddle, textWidth } from "../text/measure";
 import { bytesText } from "../text/quantities";
+import type { PanelPicture } from "./types";
 
 const MARGIN = 20;
 const WIDTH = 1200;
@@ -22,13 +23,7 @@ const NAME = 230;
 const TYPE = 470;
 const WHY = 640;
 
-export interface MemoryPicture {
-  readonly width: number;
-  readonly height: number;
-  readonly paint: (painter: Painter, theme: Theme) => void;
-}
-
-export function memoryPicture(memory: MemoryData, position: number): MemoryPicture {
+export function memoryPicture(memory: MemoryData, position: number): PanelPicture {
   const steps = Math.max(1, memory.steps.length);
   const usage = usageOf(memory, 0, steps, WIDTH - 2 * MARGIN);
   const at = usageOf(memory, position, position + 1, 1);

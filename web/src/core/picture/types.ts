@@ -1,4 +1,6 @@
 /** What a picture is asked for, what comes of it, and what the place where it is drawn adds. */
+import type { Painter } from "../scene/painter";
+import type { Theme } from "../scene/theme";
 import type { Halves } from "../base/halves";
 import type { CompoundLayout, LayoutCache } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
@@ -81,4 +83,11 @@ export interface DrawContext {
   readonly before?: Arrangement | undefined;
   /** Which boxes were in the picture before, where that was of another program. */
   readonly stayed?: ((visible: Visible) => Stayed | undefined) | undefined;
+}
+
+/** What a panel shows, for a file. */
+export interface PanelPicture {
+  readonly width: number;
+  readonly height: number;
+  readonly paint: (painter: Painter, theme: Theme) => void;
 }

@@ -141,3 +141,8 @@ function roundCorners(curve: Float64Array, at: number, points: Float64Array, fir
     y = nextY;
   }
 }
+
+/** Straight lines from corner to corner as a curve: the control points of each part are its ends. */
+export function straightLines(corners: readonly (readonly [number, number])[]): Float64Array {
+  return Float64Array.from(corners.flatMap(([x, y], i) => (i === 0 ? [x, y] : [...corners[i - 1], x, y, x, y])));
+}

@@ -3,6 +3,7 @@ import type { Usage } from "../memory/usage";
 import { kindShade } from "../memory/kinds";
 import { bytesText } from "../text/quantities";
 import { textWidth } from "../text/measure";
+import { straightLines } from "./curves";
 import type { Painter } from "./painter";
 import type { Theme } from "./theme";
 import type { TextRun } from "./types";
@@ -79,9 +80,7 @@ function paintChanged(
     [x(column), y(bytes)],
     [x(column + 1), y(bytes)],
   ]);
-  // A straight part of a cubic curve: its control points are its ends.
-  const points = corners.flatMap(([px, py], i) => (i === 0 ? [px, py] : [...corners[i - 1], px, py, px, py]));
-  const curve = Float64Array.from(points);
+  const curve = straightLines(corners);
   painter.curve(curve, 0, curve.length / 2, theme.panel, 4, "solid");
   painter.curve(curve, 0, curve.length / 2, theme.text, 2, "solid");
 }

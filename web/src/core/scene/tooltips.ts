@@ -30,8 +30,11 @@ type BoxTexts = Pick<Visible, "key" | "title" | "subtitle" | "notes" | "repeat">
 export function boxTooltip(scene: Scene, item: number, measures: readonly BoxMeasure[] = []): string {
   const box = scene.box[item];
   const lines = boxLines(scene, box);
-  for (const { name, unit, origin, values } of [...scene.measures, ...measures])
+  for (const { name, unit, origin, values, spreads } of [...scene.measures, ...measures]) {
     if (!Number.isNaN(values[box])) lines.push(`${name} ${quantityText(values[box], unit)}, ${origin}`);
+    const spread = spreads?.get(box);
+    if (spread) lines.push(spread);
+  }
   return lines.join("\n");
 }
 

@@ -178,6 +178,8 @@ export interface BoxMeasure {
   readonly unit: string;
   readonly origin: string;
   readonly values: Float64Array;
+  /** How the repeats of stacks differ, by box. */
+  readonly spreads?: ReadonlyMap<number, string>;
 }
 
 /** How boxes and edges are coloured instead of by category, and what the colours mean. */

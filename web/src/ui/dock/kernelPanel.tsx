@@ -1,15 +1,15 @@
 /** What the device did in one step, in the order of time and by stream; linked with the graph in both directions. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { endOf, type KernelLane, laneText, pieceAt, type Span } from "../../core/scene/kernelLane";
 import { quantityText } from "../../core/text/quantities";
-import type { LaneView } from "../engine/laneProtocol";
 import { useResized, useWheel } from "../panels/hooks";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
 import { useAnswer } from "./asked";
 import type { Docked } from "./docked";
 import { STILL, ZOOM } from "./gestures";
-import { paintLane, pieceAt, type Span } from "./kernelPainter";
+import { paintLane } from "./kernelPainter";
 
 /** The shortest part that can be shown, in nanoseconds. */
 const SHORTEST = 200;
@@ -18,7 +18,7 @@ export function KernelPanel({ session, bar }: Docked): JSX.Element {
   const { program, shown } = session;
   const lane = useAnswer(session, "lane", program && shown ? {} : undefined, [program, shown !== undefined]);
   const [pointed, setPointed] = useState(-1);
-  const end = useMemo(() => (lane ? Math.max(1, ...lane.start.map((start, i) => start + lane.duration[i])) : 1), [lane]);
+  const end = useMemo(() => (lane ? endOf(lane) : 1), [lane]);
   const [span, setSpan] = useState<Span>();
   useEffect(() => setSpan(undefined), [lane]);
   return (
@@ -26,7 +26,7 @@ export function KernelPanel({ session, bar }: Docked): JSX.Element {
       {bar(
         <>
           <span class="quiet" role="status" aria-label="Kernel">
-            {lane && (lane.names[pointed] === undefined ? summary(lane, end) : spoken(lane, pointed))}
+            {lane && (lane.names[pointed] === undefined ? laneText(lane) : spoken(lane, pointed))}
           </span>
           <span class="grow" />
           {span && (
@@ -56,17 +56,7 @@ export function KernelPanel({ session, bar }: Docked): JSX.Element {
   );
 }
 
-function summary({ start, leftOut, node, duration }: LaneView, end: number): string {
-  const busy = duration.reduce((sum, each) => sum + each, 0);
-  const outside = node.reduce((sum, each, i) => sum + (each < 0 ? duration[i] : 0), 0);
-  const more = leftOut > 0 ? `, ${leftOut.toLocaleString("en-US")} short ones left out` : "";
-  return (
-    `one step: ${seconds(end)}, ${start.length.toLocaleString("en-US")} kernels and copies that take ${seconds(busy)}${more}` +
-    (outside > 0 ? `; ${seconds(outside)} for no node of this program` : "")
-  );
-}
-
-function spoken({ start, duration, kernel, kernels, stream, streams, names }: LaneView, piece: number): string {
+function spoken({ start, duration, kernel, kernels, stream, streams, names }: KernelLane, piece: number): string {
   const what = [names[piece], clipped(kernels[kernel[piece]], 120)].filter(Boolean).join(": ");
   return `${what}, ${seconds(duration[piece])} at ${seconds(start[piece])}, ${streams[stream[piece]]}`;
 }
@@ -83,7 +73,7 @@ function Kernels({
   setPointed,
 }: {
   readonly session: Session;
-  readonly lane: LaneView;
+  readonly lane: KernelLane;
   readonly span: Span;
   readonly end: number;
   readonly setSpan: (span: Span | undefined) => void;
@@ -109,7 +99,7 @@ function Kernels({
   useResized(canvas, paint);
   const at = (event: MouseEvent): number => {
     const box = canvas.current!.getBoundingClientRect();
-    return pieceAt(lane, event.clientX - box.left, event.clientY - box.top, span, box);
+    return pieceAt(lane, event.clientX - box.left, event.clientY - box.top, span, { x: 0, y: 0, width: box.width, height: box.height });
   };
   const point = (piece: number) => {
     if (piece === pointed) return;
@@ -183,7 +173,7 @@ function Kernels({
 }
 
 /** Which pieces belong to what is selected on the graph: a node, or everything that is in a box. */
-function selectedPieces({ shown, selectedItems, about }: Session, { node }: LaneView): (piece: number) => boolean {
+function selectedPieces({ shown, selectedItems, about }: Session, { node }: KernelLane): (piece: number) => boolean {
   if (!shown || selectedItems.length === 0) return () => false;
   const { boxOfNode } = shown.result;
   const { parent, box } = shown.scene;

@@ -1,7 +1,7 @@
 /** Groups and nodes of a graph as panels list them: their names, and which boxes of the picture they are. */
-import { groupingNamed, MODULE } from "../../core/program/names";
+import { cellName } from "../../core/metrics/cellNames";
 import type { ProgramIndex } from "../../core/program/programIndex";
-import type { Grouping, ProgramData, Visible } from "../../core/program/types";
+import type { Grouping, Visible } from "../../core/program/types";
 import { ModuleRows } from "./modules";
 import type { CellPlace } from "./costProtocol";
 
@@ -11,16 +11,20 @@ export class Cells {
   constructor(
     readonly index: ProgramIndex,
     readonly grouping: Grouping,
-    graph: number,
   ) {
     const groups = Int32Array.from({ length: grouping.groupCount }, (_, g) => g);
-    this.rows = new ModuleRows(index, grouping, graph, groups, (row) => row);
+    this.rows = new ModuleRows(index, grouping, undefined, groups, (row) => row);
   }
 
   /** What a cell is, and where it is in a picture that is grouped by `shown`; the graph itself has neither a group nor a node. */
   cell(group: number, node: number, shown: Grouping | undefined): CellPlace {
     const place = node >= 0 ? { node, level: 0 } : group < 0 ? undefined : this.rows.place(group, shown);
-    return { ...(place ?? { node: -1, level: 0 }), key: keyOf(group, node), name: this.nameOf(group, node), isGroup: node < 0 };
+    return {
+      ...(place ?? { node: -1, level: 0 }),
+      key: keyOf(group, node),
+      name: cellName(this.index, this.grouping, { group, node }),
+      isGroup: node < 0,
+    };
   }
 
   /** Keys of the cells that contain a node, the innermost first. */
@@ -33,20 +37,8 @@ export class Cells {
     return this.ofGroup(this.rows.rowOf(visible, box, shown));
   }
 
-  /** Names of the groups around a group and of itself, from the outside in. */
-  pathOf(group: number): string[] {
-    return this.around(group)
-      .reverse()
-      .map((g) => this.index.text(this.grouping.groupName[g]));
-  }
-
   private ofGroup(group: number): string[] {
     return this.around(group).map((each) => keyOf(each, -1));
-  }
-
-  private nameOf(group: number, node: number): string {
-    if (node >= 0) return this.index.id(node);
-    return group < 0 ? this.index.program.name : this.index.text(this.grouping.groupName[group]);
   }
 
   /** A group and those around it, from the inside out. */
@@ -55,12 +47,6 @@ export class Cells {
     for (let g = group; g >= 0; g = this.grouping.groupParent[g]) groups.push(g);
     return groups;
   }
-}
-
-/** The grouping of that name, or by modules, or the first. */
-export function chosenGrouping(program: ProgramData, name: string | undefined): Grouping {
-  const modules = groupingNamed(program, MODULE);
-  return groupingNamed(program, name ?? "") ?? (modules?.groupCount ? modules : program.groupings[0]);
 }
 
 /** The keys of a group, of a node, and of the whole graph. */

@@ -2,7 +2,8 @@
 import type { Highlighter } from "../../core/highlight/highlighter";
 import { metricsOf } from "../../core/metrics/counted";
 import { unknownOf } from "../../core/metrics/unknown";
-import { repeatValues, valuesOf } from "../../core/metrics/values";
+import { spreadText } from "../../core/metrics/spread";
+import { valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
 import { BoxKind, CATEGORIES, type NodeDetails, type ProgramData, ROLES, type Visible } from "../../core/program/types";
 import { plural, tensorName, valueType } from "../../core/view/boxes/texts";
@@ -98,24 +99,9 @@ export function boxMetrics(index: ProgramIndex, { metrics }: Highlighter, visibl
     const value = values.boxes(visible)[box];
     if (Number.isNaN(value)) return [];
     const fact = metricFact(metric, value, values.graph[graph], unknownOf(program, metric)?.boxes(visible)[box]);
-    const spread = spreadText(index, metric, visible, box);
+    const spread = spreadText(program, metric, visible, box);
     return [spread ? { ...fact, spread } : fact];
   });
-}
-
-/** How the repeats of a stack differ, and which one has the most; empty if all have the same. */
-function spreadText(index: ProgramIndex, metric: MetricData, visible: Visible, box: number): string {
-  const { program } = index;
-  const repeats = metric.combine === "sum" ? repeatValues(program, metric, visible, box).filter(({ value }) => !Number.isNaN(value)) : [];
-  if (repeats.length < 2) return "";
-  repeats.sort((a, b) => b.value - a.value);
-  const [most, least] = [repeats[0], repeats[repeats.length - 1]];
-  if (most.value === least.value) return "";
-  const text = (value: number) => quantityText(value, metric.unit);
-  const mean = repeats.reduce((sum, { value }) => sum + value, 0) / repeats.length;
-  const { groupCount, groupName } = program.groupings[visible.grouping];
-  const name = most.item < groupCount ? index.text(groupName[most.item]) : index.id(most.item - groupCount);
-  return `each ${text(mean)} on average, ${text(least.value)} to ${text(most.value)}; most in ${name}`;
 }
 
 /** The value of each metric for one run of the entry. */

@@ -4,7 +4,7 @@ import { depthOf } from "../../core/view/groups/grouping";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { ModulePlace } from "./protocol";
 
-/** `groupOf` gives the group of `grouping` that a row describes, or -1. */
+/** `graph` is the one whose modules these are; all graphs if it is undefined. `groupOf` gives the group of `grouping` that a row describes, or -1. */
 export class ModuleRows {
   private readonly rowOfGroup = new Map<number, number>();
   private nodes: Int32Array | undefined;
@@ -12,11 +12,19 @@ export class ModuleRows {
   constructor(
     private readonly index: ProgramIndex,
     private readonly grouping: Grouping,
-    private readonly graph: number,
+    private readonly graph: number | undefined,
     rows: Int32Array,
     private readonly groupOf: (row: number) => number,
   ) {
     for (const row of rows) if (groupOf(row) >= 0) this.rowOfGroup.set(groupOf(row), row);
+  }
+
+  private get first(): number {
+    return this.graph === undefined ? 0 : this.index.program.graphStart[this.graph];
+  }
+
+  private get end(): number {
+    return this.graph === undefined ? this.index.program.nodeCount : this.index.program.graphStart[this.graph + 1];
   }
 
   /** Where a row appears in a picture that is grouped by `shown`. */
@@ -47,8 +55,7 @@ export class ModuleRows {
   /** The counterpart of a group of the shown grouping in ours: the same group, or the one as far above their first node. */
   private here(group: number, shown: Grouping): number {
     if (shown === this.grouping || group < 0) return group;
-    const { program } = this.index;
-    for (let n = program.graphStart[this.graph]; n < program.graphStart[this.graph + 1]; n++) {
+    for (let n = this.first; n < this.end; n++) {
       let above = 0,
         g = shown.nodeGroup[n];
       for (; g >= 0 && g !== group; g = shown.groupParent[g]) above++;
@@ -65,7 +72,7 @@ export class ModuleRows {
     const { program } = this.index;
     const first = new Int32Array(this.grouping.groupCount).fill(-1);
     for (const isOp of [true, false]) {
-      for (let n = program.graphStart[this.graph]; n < program.graphStart[this.graph + 1]; n++) {
+      for (let n = this.first; n < this.end; n++) {
         if ((ROLES[program.nodeRole[n]] === "op") !== isOp) continue;
         for (let g = this.grouping.nodeGroup[n]; g >= 0 && first[g] < 0; g = this.grouping.groupParent[g]) first[g] = n;
       }

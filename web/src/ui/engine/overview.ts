@@ -1,4 +1,5 @@
 /** The program in a few numbers, for the panel while nothing is selected: operations, kernels, dtypes, and what costs most. */
+import { patternOf } from "../../core/metrics/cellNames";
 import { drawnGroups, valuesOf } from "../../core/metrics/values";
 import { MODULE, groupingNamed } from "../../core/program/names";
 import { Forwards } from "../../core/program/ops";
@@ -89,9 +90,4 @@ function pattern(index: ProgramIndex, grouping: Grouping, group: number): string
   const names: string[] = [];
   for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(index.text(grouping.groupName[g]).split(": ")[0]);
   return patternOf(names.join("/"));
-}
-
-/** What the names of repeated layers have in common. */
-export function patternOf(name: string): string {
-  return name.replace(/\d+/g, "#");
 }

@@ -1,0 +1,106 @@
+/** Where everything of a roofline plot is, on the page and in files: FLOPs per byte × FLOPs per second on logarithmic axes. */
+import type { Shade } from "../base/colour";
+import { bytesText, shortNumber } from "../text/quantities";
+import { HEAT, heatOf } from "./theme";
+
+const MARGIN = { left: 46, right: 12, top: 10, bottom: 30 };
+/** What takes a smaller share is not drawn: it would stretch the axes, and nobody has to look at it. */
+const LEAST_SHARE = 0.0005;
+/** Names of roofs that are close to each other are side by side. */
+const NAME_WIDTH = 74;
+const LEAST_RADIUS = 3;
+const MOST_RADIUS = 13;
+/** How far up the slope its label is. */
+const SLOPE_LABEL = 0.35;
+
+/** A node or module: FLOPs per byte and per second, the part of the time that it takes, and the part that it would save. */
+export interface PlotPoint {
+  readonly intensity: number;
+  readonly rate: number;
+  readonly share: number;
+  readonly gain: number;
+}
+
+/** The limits of a device: bytes per second, and FLOPs per second by name. */
+export interface PlotDevice {
+  readonly bandwidth: number;
+  readonly roofs: readonly { readonly rate: number; readonly name: string }[];
+}
+
+export interface PlotText {
+  readonly x: number;
+  readonly y: number;
+  readonly text: string;
+  readonly anchor: "start" | "middle" | "end";
+}
+
+export interface Plot<Point> {
+  /** The lines behind everything, from x1, y1 to x2, y2. */
+  readonly rules: readonly (readonly [number, number, number, number])[];
+  readonly texts: readonly PlotText[];
+  /** Each a slope and a level: three corners. */
+  readonly roofs: readonly (readonly (readonly [number, number])[])[];
+  /** The largest first, so that small ones are on top. */
+  readonly dots: readonly {
+    readonly point: Point;
+    readonly x: number;
+    readonly y: number;
+    readonly radius: number;
+    readonly shade: Shade;
+  }[];
+}
+
+/** A logarithmic axis: powers of ten around all values, and where a value is between 0 and 1. */
+function axisOf(values: readonly number[]): { readonly ticks: readonly number[]; readonly at: (value: number) => number } {
+  const from = Math.floor(Math.log10(Math.min(...values)));
+  const to = Math.max(from + 1, Math.ceil(Math.log10(Math.max(...values))));
+  const ticks = Array.from({ length: to - from + 1 }, (_, i) => 10 ** (from + i));
+  return { ticks, at: (value) => (Math.log10(value) - from) / (to - from) };
+}
+
+/** The plot of points that have an intensity and a rate; there must be one. */
+export function plotOf<Point extends PlotPoint>(
+  all: readonly Point[],
+  device: PlotDevice | undefined,
+  { width, height }: { readonly width: number; readonly height: number },
+): Plot<Point> {
+  const points = all.filter(({ intensity, rate, share }) => intensity > 0 && rate > 0 && share >= LEAST_SHARE);
+  const { bandwidth = Number.NaN, roofs = [] } = device ?? {};
+  const ridges = roofs.map(({ rate }) => rate / bandwidth);
+  const xAxis = axisOf([...points.map(({ intensity }) => intensity), ...ridges.flatMap((x) => [x / 10, x * 3])]);
+  const yAxis = axisOf([...points.map(({ rate }) => rate), ...roofs.map(({ rate }) => rate)]);
+  const [right, bottom] = [width - MARGIN.right, height - MARGIN.bottom];
+  const x = (value: number) => MARGIN.left + xAxis.at(value) * Math.max(1, right - MARGIN.left);
+  const y = (value: number) => bottom - yAxis.at(value) * Math.max(1, bottom - MARGIN.top);
+  const [first, last] = [xAxis.ticks[0], xAxis.ticks[xAxis.ticks.length - 1]];
+  const lowest = yAxis.ticks[0];
+  const foot: readonly [number, number] = [x(Math.max(first, lowest / bandwidth)), y(Math.max(lowest, first * bandwidth))];
+  const texts: PlotText[] = [
+    ...xAxis.ticks.map((tick) => ({ x: x(tick), y: bottom + 12, text: shortNumber(tick), anchor: "middle" as const })),
+    ...yAxis.ticks.map((tick) => ({ x: MARGIN.left - 5, y: y(tick) + 3.5, text: shortNumber(tick), anchor: "end" as const })),
+    { x: (MARGIN.left + width) / 2, y: height - 4, text: "FLOPs per byte; upwards: FLOPs per second", anchor: "middle" },
+    ...roofs.map(({ rate, name }, i) => ({ x: right - 3 - (i % 3) * NAME_WIDTH, y: y(rate) - 3, text: name, anchor: "end" as const })),
+  ];
+  if (roofs.length > 0) {
+    const ridge: readonly [number, number] = [x(roofs[0].rate / bandwidth), y(roofs[0].rate)];
+    const [atX, atY] = [0, 1].map((i) => foot[i] + SLOPE_LABEL * (ridge[i] - foot[i]));
+    texts.push({ x: atX - 6, y: atY - 4, text: `${bytesText(bandwidth)}/s`, anchor: "end" });
+  }
+  const most = Math.max(...points.map(({ share }) => share));
+  const mostGain = Math.max(...points.map(({ gain }) => gain || 0));
+  return {
+    rules: [
+      ...xAxis.ticks.map((tick) => [x(tick), MARGIN.top, x(tick), bottom] as const),
+      ...yAxis.ticks.map((tick) => [MARGIN.left, y(tick), right, y(tick)] as const),
+    ],
+    texts,
+    roofs: roofs.map(({ rate }) => [foot, [x(rate / bandwidth), y(rate)], [x(last), y(rate)]]),
+    dots: points.map((point) => ({
+      point,
+      x: x(point.intensity),
+      y: y(point.rate),
+      radius: LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * Math.sqrt(point.share / most),
+      shade: mostGain > 0 ? heatOf((point.gain || 0) / mostGain) : HEAT[2],
+    })),
+  };
+}
