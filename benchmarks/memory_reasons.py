@@ -1,10 +1,11 @@
-"""Draws buffers at random and prints, for each, why opscope says it is alive and the text of the program that proves or refutes it.
+"""Why 40 buffers drawn at random are alive: what opscope says today, and what a person decided who read the text of the program.
 
-    python benchmarks/memory_reasons.py [--seed 14]
+    python benchmarks/memory_reasons.py                     the table of decisions, with today's reasons
+    python benchmarks/memory_reasons.py --text [--seed 14]  each buffer with the text that proves or refutes it, as JSON lines
 
-A person reads the text and decides. `memory_reasons.jsonl` has the decisions about the default sample: 40 buffers of three programs, of
-XLA for a GPU (as reported), of XLA for the CPU and before optimization (both computed). Where the reason was wrong when it was first read,
-and has been mended since, `was_wrong` has it. A test compares the reasons with those of today.
+`memory_reasons.jsonl` has the decisions about the default sample: 40 buffers of three programs, of XLA for a GPU (as reported), of XLA for
+the CPU and before optimization (both computed). Where the reason was wrong when it was first read, and has been mended since, `was_wrong`
+has it. A test compares the reasons with those of today.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from opscope.memory.xla_files import find_reports, program_of, reported_memory
 from opscope.program import Program
 
 ROOT = Path(__file__).resolve().parent.parent
+DECISIONS = Path(__file__).with_suffix(".jsonl")
 SEED = 14
 SAMPLES = {"gpu": 14, "cpu": 13, "lowered": 13}
 """How many buffers of each program."""
@@ -32,9 +34,26 @@ SAMPLES = {"gpu": 14, "cpu": 13, "lowered": 13}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=SEED)
-    for row in rows(parser.parse_args().seed):
-        print(json.dumps(row, ensure_ascii=False))
+    parser.add_argument("--text", action="store_true", help="print the drawn buffers with the text of the program")
+    parser.add_argument("--seed", type=int, default=SEED, help="with --text: draw other buffers")
+    arguments = parser.parse_args()
+    if arguments.text:
+        for row in rows(arguments.seed):
+            print(json.dumps(row, ensure_ascii=False))
+    else:
+        print("\n".join(table()))
+
+
+def table() -> Iterator[str]:
+    """The decisions, one line for each buffer."""
+    decided = [json.loads(text) for text in DECISIONS.read_text("utf-8").splitlines()]
+    yield f"{'program':8} {'buffer':26} {'kind':10} {'right':6} why, as of today"
+    for row, today in zip(decided, rows(), strict=True):
+        assert row["buffer"] == today["buffer"], "the sample has changed: decide again"
+        is_right = "yes" if row["right"] and row["why"] == today["why"] else "NO"
+        yield f"{row['program']:8} {row['buffer']:26} {today['kind']:10} {is_right:6} {today['why']}"
+    mended = sum("was_wrong" in row for row in decided)
+    yield f"{len(decided)} buffers checked by hand; {mended} reasons were wrong when they were first read, and have been mended"
 
 
 def rows(seed: int = SEED) -> Iterator[dict[str, Any]]:

@@ -51,6 +51,7 @@ OTHERS = {
     "backward_links": "Linking backward to forward",
     "memory": "Memory of compiled programs",
     "torch_memory": "Memory of PyTorch's training steps",
+    "memory_lane": "The memory lane of 100,000 nodes",
     "inferred_halves": "Forward and backward without names",
     "structure": "Repeated blocks without names",
     "large": "A program of a million nodes",

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.wire_reader import WireReader
 
 from opscope.cli import main
+from opscope.memory import pass_peaks
 from opscope.memory.pass_peaks import PassPeak, highest_rise
 from opscope.memory.schedule import computed_memory
 from opscope.quantities import short_bytes
 from opscope.recording.sources import open_recording
+from opscope.render.wire.recording import encode_recording
 
 
 @pytest.mark.slow
@@ -27,6 +30,15 @@ def test_passes_have_the_peak_before_and_after_them(capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     assert f"{highest['index']} {highest['pass']} raised the peak most: {short_bytes(highest['peak_before_bytes'])} → " in out
     assert next(line for line in out.splitlines() if "removed" in line).split()[-3:] == ["peak", "peak", "change"]
+
+
+@pytest.mark.slow
+def test_a_page_has_the_peaks_unless_its_passes_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = open_recording("demo:passes").only(8)
+    rows = WireReader(encode_recording(recording, to_read=True)).fields["passes"]
+    assert [row["peak"] for row in rows] == [computed_memory(snapshot.program).live_peak for snapshot in recording]
+    monkeypatch.setattr(pass_peaks, "_MOST_UNASKED", 10)
+    assert not any("peak" in row for row in WireReader(encode_recording(recording, to_read=True)).fields["passes"])
 
 
 def test_a_pass_that_lowers_the_peak_is_not_the_one_that_raised_it() -> None:

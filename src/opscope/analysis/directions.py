@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, UPDATE, Graph, Program
 
 
-def directions(program: Program, attribute_directions: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
-    """For each graph, the direction of each node: forward, backward or update; all "" if nothing is differentiated.
+def directions(
+    program: Program, attribute_directions: dict[str, list[str]] | None = None, graphs: Iterable[str] | None = None
+) -> dict[str, list[str]]:
+    """For each graph, or for those named, the direction of each node: forward, backward or update; all "" if nothing is differentiated.
 
-    `attribute_directions` has the directions in the nodes' attributes, if the caller has already read them.
+    `attribute_directions` has the directions in the nodes' attributes, if the caller has already read them. `graphs` must include the
+    callers of each: reading the attributes of all takes long, and what is inside fusions is most of a compiled module.
     """
     if attribute_directions is None:
-        attribute_directions = {graph.name: [str(node.attrs.get(DIRECTION_ATTR, "")) for node in graph] for graph in program}
+        names = program.graphs if graphs is None else graphs
+        attribute_directions = {name: [str(node.attrs.get(DIRECTION_ATTR, "")) for node in program[name]] for name in names}
     if not any(BACKWARD in marks for marks in attribute_directions.values()):
         return {name: [""] * len(marks) for name, marks in attribute_directions.items()}
     for graph in reversed(program.callees_first()):
+        if graph.name not in attribute_directions:
+            continue
         marks = attribute_directions[graph.name]
         callers = program.callers.get(graph.name, ())
         inherited = ""

@@ -15,6 +15,9 @@ from opscope.program import Program
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.per_pass import per_pass
 
+_MOST_UNASKED = 100_000
+"""Nodes of all programs: it takes a second."""
+
 
 class PassPeak(NamedTuple):
     peak_bytes: int
@@ -41,6 +44,12 @@ def pass_peaks(recording: Recording, snapshots: Iterable[Snapshot], progress: Pr
         index: after[index]._replace(peak_before_bytes=None if before is None else after[before.index].peak_bytes)
         for index, before in earlier.items()
     }
+
+
+def peaks_of_page(recording: Recording) -> dict[int, PassPeak]:
+    """The peaks for a page without a server: of every pass, if they are quick to compute, or else none."""
+    nodes = {snapshot.content: snapshot.nodes for snapshot in recording}
+    return {} if recording.compares or sum(nodes.values()) > _MOST_UNASKED else pass_peaks(recording, recording)
 
 
 def _peak(program: Program) -> PassPeak:

@@ -11,7 +11,7 @@ from opscope.analysis.enrich import is_enriched
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
 from opscope.memory.model import Buffer, Kind
-from opscope.memory.order import is_half
+from opscope.memory.order import is_half, running_order
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, UPDATE, Graph, Node, NodeKey, Program, TensorType
@@ -45,9 +45,13 @@ class Reasons:
 
     @cached_property
     def _direction(self) -> Mapping[NodeKey, str]:
-        marks = directions(self.program)
+        marks = directions(self.program, graphs=[graph.name for graph in running_order(self.program).graphs])
         marks |= {node.op: [node.op] * len(self.program[node.op]) for node in self.program.main if is_half(node)}
-        return {(graph.name, node.id): mark for graph in self.program for node, mark in zip(graph, marks[graph.name], strict=True)}
+        return {
+            (graph.name, node.id): mark
+            for graph in map(self.program.__getitem__, marks)
+            for node, mark in zip(graph, marks[graph.name], strict=True)
+        }
 
     @cached_property
     def _loops(self) -> Mapping[str, str]:

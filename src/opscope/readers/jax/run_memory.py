@@ -20,6 +20,7 @@ def peak_of(run: Callable[[], Any], arguments: Any) -> MeasuredPeak:
     if len(devices) > 1:
         return MeasuredPeak(None, f"it runs on {len(devices)} devices")
     (device,) = devices
+    jax.block_until_ready(arrays)
     before = device.memory_stats()
     if not before or "peak_bytes_in_use" not in before:
         return MeasuredPeak(None, f"JAX does not count the memory of a {device.platform} device")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import nan
 from typing import Any, get_args
 
+from opscope.gc_pause import without_collecting
 from opscope.memory.model import UNUSED, Kind, Memory
 from opscope.memory.shown import is_worth_computing, memory_of, planner_of
 from opscope.memory.what_if import ACTIONS, GIVEN, Change
@@ -72,7 +73,8 @@ def encode_memory(memory: Memory, program: Program | None, **fields: Any) -> byt
 
 def packed_memory(program: Program, recording: Recording | None = None, level: int = 7) -> bytes:
     """The compressed memory of a program, or of a snapshot of a recording."""
-    return gzip.compress(encode_memory(memory_of(program, recording), program), level, mtime=0)
+    with without_collecting():
+        return gzip.compress(encode_memory(memory_of(program, recording), program), level, mtime=0)
 
 
 def packed_what_if(program: Program, changes: Sequence[Change], suggests: bool, recording: Recording | None = None) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from opscope.analysis.enrich import enrich
 from opscope.analysis.roofline import ESTIMATED_TIME, estimated_for, with_estimates
-from opscope.memory.pass_peaks import PassPeak
+from opscope.memory.pass_peaks import PassPeak, peaks_of_page
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording, Snapshot
@@ -27,7 +27,7 @@ def encode_programs(recording: Recording) -> bytes:
 
 def encode_recording(recording: Recording, progress: Progress | None = None, to_read: bool = False) -> bytes:
     """The programs, rows and diffs of all passes, which can be decoded one by one; `to_read` with what only people read: the programs' own
-    texts, and the compiler's reasons."""
+    texts, the compiler's reasons, and the peaks of memory."""
     writer = ProgramWriter(shares_rows=True, own_text=to_read)
     rows: list[Row] = []
     diffs: dict[int, bytes] = {}
@@ -40,7 +40,8 @@ def encode_recording(recording: Recording, progress: Progress | None = None, to_
         if comparison.diff:
             diffs[recording.position(snapshot)] = comparison.diff
     reasons = {"reasons": notes_json(recording)} if to_read else {}
-    return writer.finish(recording.name, pass_rows(recording, rows, seconds), diffs, **reasons)
+    peaks = peaks_of_page(recording) if to_read else {}
+    return writer.finish(recording.name, pass_rows(recording, rows, seconds, peaks), diffs, **reasons)
 
 
 def _add(writer: ProgramWriter, recording: Recording, snapshot: Snapshot) -> Program | None:

@@ -40,6 +40,11 @@ export function didSomething(row: PassRow, rows: readonly PassRow[]): boolean {
   return row.added + (row.removed ?? 0) + (row.changed ?? 0) + (row.merged ?? 0) + (row.copied ?? 0) > 0 || !!row.aside;
 }
 
+/** By how much a pass raised the peak of memory; negative if it lowered it, 0 also if the peaks are not known. */
+export function peakRise({ before, peak }: PassRow, rows: readonly PassRow[]): number {
+  return (peak ?? 0) - (rows[before]?.peak ?? peak ?? 0);
+}
+
 /** The first of a module: its initial program. */
 export function isStart(row: PassRow): boolean {
   return row.before < 0;

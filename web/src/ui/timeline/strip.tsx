@@ -2,11 +2,11 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PassRow } from "../../core/program/recording/types";
-import { quantityText } from "../../core/text/quantities";
+import { bytesText, quantityText } from "../../core/text/quantities";
 import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
-import { type Card, cardsOf, didSomething, isStart } from "./cards";
+import { type Card, cardsOf, didSomething, isStart, peakRise } from "./cards";
 import { Overview } from "./overview";
 import { MOST_PANES } from "./panes";
 import type { PassMode } from "./timeline";
@@ -227,8 +227,12 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
     event.stopPropagation();
   };
   const most = useMemo(
-    () => ({ seconds: Math.max(0, ...rows.map((row) => row.seconds ?? 0)), nodes: Math.max(1, ...rows.map((row) => row.nodes)) }),
-    [rows],
+    () => ({
+      seconds: Math.max(0, ...rows.map((row) => row.seconds ?? 0)),
+      nodes: Math.max(1, ...rows.map((row) => row.nodes)),
+      highestRise: timeline.highestRise,
+    }),
+    [rows, timeline.row?.module],
   );
   return (
     <div
@@ -299,7 +303,7 @@ function CardView({
   readonly row: PassRow;
   readonly number: number;
   readonly active: boolean;
-  readonly most: { readonly seconds: number; readonly nodes: number };
+  readonly most: { readonly seconds: number; readonly nodes: number; readonly highestRise: number | undefined };
   readonly onChoose: () => void;
 }): JSX.Element {
   const style = { left: `${card.x}px`, width: `${card.width}px` };
@@ -320,6 +324,7 @@ function CardView({
     );
   }
   const chosen = session.timeline.pass === card.pass;
+  const rise = peakRise(row, session.timeline.rows);
   const share = most.seconds > 0 ? (row.seconds ?? 0) / most.seconds : row.nodes / most.nodes;
   return (
     <div
@@ -330,7 +335,7 @@ function CardView({
       style={style}
       role="option"
       aria-selected={chosen}
-      title={spoken(row)}
+      title={spoken(row, rise)}
       onClick={onChoose}
     >
       <span class="pass-name">{clipped(row.name, 90)}</span>
@@ -344,6 +349,7 @@ function CardView({
       <span class="pass-foot">
         <Counts row={row} />
         {row.estimatedSeconds !== undefined && <span class="quiet-text">{quantityText(row.estimatedSeconds, "s")}</span>}
+        {rise !== 0 && <span class={card.pass === most.highestRise ? "peak highest" : "peak"}>{rise > 0 ? "▲" : "▼"}</span>}
       </span>
     </div>
   );
@@ -382,7 +388,7 @@ function sharing(row: PassRow): string[] {
   return [...(row.merged ? [`${row.merged} merged`] : []), ...(row.copied ? [`${row.copied} copied`] : [])];
 }
 
-function spoken(row: PassRow): string {
+function spoken(row: PassRow, rise: number): string {
   const did =
     row.added === undefined
       ? "not compared yet"
@@ -392,7 +398,8 @@ function spoken(row: PassRow): string {
           ? "initial program"
           : "unchanged";
   const best = row.estimatedSeconds === undefined ? "" : `; the program takes ${quantityText(row.estimatedSeconds, "s")} at best`;
-  return `${row.number}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}${best}`;
+  const peak = row.peak === undefined ? "" : `; peak memory ${rise ? `${bytesText(row.peak - rise)} → ` : ""}${bytesText(row.peak)}`;
+  return `${row.number}: ${[...row.pipeline, row.name].join(", ")}, ${row.nodes} nodes, ${did}${best}${peak}`;
 }
 
 export function secondsText(seconds: number): string {

@@ -5,7 +5,7 @@ import { Cancelled } from "../engine/client";
 import type { HistoryRow, PassFacts, PassRequest } from "../engine/passProtocol";
 import type { GroupFacts, NodeFacts, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
-import { didSomething, nextChange } from "./cards";
+import { didSomething, nextChange, peakRise } from "./cards";
 import { PassFilter } from "./passFilter";
 
 /** How often a server that is still comparing is asked for its progress. */
@@ -230,7 +230,7 @@ export class Timeline {
 
   /** The pass of the shown module that raised the peak most; undefined: none did, or the peaks are not known. */
   get highestRise(): number | undefined {
-    const rise = ({ before, peak }: PassRow) => (peak ?? 0) - (this.rows[before]?.peak ?? peak ?? 0);
+    const rise = (row: PassRow) => peakRise(row, this.rows);
     let highest: number | undefined;
     for (const [pass, row] of this.rows.entries())
       if (row.module === this.row?.module && rise(row) > (highest === undefined ? 0 : rise(this.rows[highest]))) highest = pass;

@@ -27,7 +27,7 @@ export interface PassRow {
   readonly copied?: number;
   /** What differs if no node does: "3 renamed", "reordered", "annotations"; otherwise empty. */
   readonly aside?: string;
-  /** The most bytes in use in the program after it; absent until somebody looks at the memory. */
+  /** The most bytes in use in the program after it; absent until somebody looks at the memory, and from pages of large recordings. */
   readonly peak?: number;
 }
 
