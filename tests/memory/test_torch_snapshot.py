@@ -88,6 +88,14 @@ def test_anything_but_plain_data_is_refused_and_not_run(value: Any, capsys: pyte
     assert not capsys.readouterr().out
 
 
+def test_a_tuple_is_not_a_key() -> None:
+    """Python crashes when it hashes a tuple that is nested a million levels deep."""
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        for data in ({(1,): 2}, {"a": 1, (((),),): 2}):
+            with pytest.raises(SourceError, match="is not a complete pickle of plain data: TypeError: a tuple as a key"):
+                read_plain_pickle(pickle.dumps(data, protocol))
+
+
 @pytest.mark.slow
 def test_a_damaged_or_other_pickle_is_one_line(run: Run, tmp_path: Path) -> None:
     whole = gzip.decompress((SNAPSHOTS / "mlp_late.pickle.gz").read_bytes())

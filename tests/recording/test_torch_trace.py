@@ -101,6 +101,14 @@ def test_every_truncated_text_is_read_or_refused_in_one_line() -> None:
     assert read > len(WITH_INNER_GRAPHS) / 7 / 2
 
 
+@pytest.mark.parametrize("nested", ["l_x_" + "[0]" * 3000, "-" * 9000 + "l_x_", "l_x_" + ".a" * 3000])
+def test_a_line_that_is_nested_too_deeply_is_skipped_and_counted(nested: str) -> None:
+    """Python does not say which line it is. To leave out the last lines one by one took minutes."""
+    program = program_of_text(WITH_INNER_GRAPHS.replace("true_graph_0 = self.true_graph_0", f"odd = {nested}"))
+    assert "odd" not in program.main and "cond" in program.main
+    assert program.attrs["left_out"] == "1 line (truncated or not Python)"
+
+
 def test_a_line_that_is_not_python_is_skipped_and_counted() -> None:
     text = WITH_INNER_GRAPHS.replace("true_graph_0 = self.true_graph_0", "odd = <built-in function odd>(l_x_)")
     program = program_of_text(text)

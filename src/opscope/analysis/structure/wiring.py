@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 
 from opscope.analysis.node_text import node_text
 from opscope.ops import facts_of, name_of, plain_name
-from opscope.program import Graph, Node, Program
+from opscope.program import Graph, Node, Program, TensorType
 
 _HUB = 16
 """A node with more users says nothing about any of them."""
@@ -17,6 +17,7 @@ class Kinds:
 
     def __init__(self, program: Program) -> None:
         self._numbers: dict[Hashable, int] = {}
+        self._types: dict[tuple[TensorType, ...], int] = {}
         self._called: dict[str, int] = {}
         self._has_text: dict[str, bool] = {}
         self._program = program
@@ -25,12 +26,15 @@ class Kinds:
         return self._numbers.setdefault(what, len(self._numbers))
 
     def of(self, node: Node) -> int:
-        types = tuple((output.dtype, output.shape) for output in node.outputs)
-        called = tuple(self._content(name) for name in node.calls)
-        return self.number((node.op, node.role, types, len(node.inputs), called, self._text(node)))
+        called = tuple([self._content(name) for name in node.calls]) if node.calls else ()
+        return self.number((node.op, node.role, self.type_of(node), len(node.inputs), called, self._text(node)))
 
     def type_of(self, node: Node) -> int:
-        return self.number(tuple((output.dtype, output.shape) for output in node.outputs))
+        """A number for the types of a node's outputs, without their layouts."""
+        number = self._types.get(node.outputs)
+        if number is None:
+            number = self._types[node.outputs] = self.number(tuple([(output.dtype, output.shape) for output in node.outputs]))
+        return number
 
     def _text(self, node: Node) -> str:
         """What makes another operation of it: a constant's value, the direction of a comparison, the routine of a custom call."""

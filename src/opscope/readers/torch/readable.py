@@ -26,6 +26,7 @@ _MOST_REPAIRS = 40
 _LOCATION = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?)(?:, code: .*)?$")
 _UNNAMED = re.compile(r"^(\s*)class <(\w+)>\(")
 """Torch prints the graph of an unnamed function as `class <lambda>(torch.nn.Module):`."""
+_HEADER = re.compile(r"\s*(?:class|def)\s")
 _NO_LOCATION = re.compile(r"^\s*# No stacktrace")
 
 
@@ -80,7 +81,7 @@ def parse(text: str) -> Text:
         try:
             return Text(ast.parse("\n".join(lines)), lines, frames, left_out)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            bad = getattr(error, "lineno", None) or len(lines)
+            bad = getattr(error, "lineno", None) or (_longest(lines) if isinstance(error, (RecursionError, MemoryError)) else len(lines))
         bad = min(max(bad, 1), len(lines)) if lines else 0
         if not bad:
             break
@@ -93,6 +94,11 @@ def parse(text: str) -> Text:
             left_out += len(lines) - bad
             del lines[bad - 1 :]
     raise SourceError("contains no fx graph: expected Python code as torch prints it")
+
+
+def _longest(lines: list[str]) -> int:
+    """The number of the longest statement: an expression that is nested too deeply for Python's parser, which does not say where."""
+    return max(range(1, len(lines) + 1), key=lambda number: (not _HEADER.match(lines[number - 1]), len(lines[number - 1])), default=0)
 
 
 def _frames(lines: list[str]) -> list[Frame | None]:

@@ -123,12 +123,17 @@ class _Reader:
             self._top(list).extend(items)
         elif code == pickle.SETITEM[0]:
             value, key = stack.pop(), stack.pop()
-            self._top(dict)[key] = value
+            self._set([key], [value])
         elif code == pickle.SETITEMS[0]:
             items = self._since_mark()
-            self._top(dict).update(zip(items[::2], items[1::2], strict=False))
+            self._set(items[::2], items[1::2])
         else:
             raise SourceError(f"contains more than plain data (instruction {chr(code)!r} at byte {pos - 1}); refused")
+
+    def _set(self, keys: list[Any], values: list[Any]) -> None:
+        if any(isinstance(key, tuple) for key in keys):
+            raise TypeError("a tuple as a key")  # Python crashes when it hashes one that is nested a million levels deep
+        self._top(dict).update(zip(keys, values, strict=False))
 
     def _top(self, kind: type) -> Any:
         if not isinstance(self.stack[-1], kind):

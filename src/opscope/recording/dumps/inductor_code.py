@@ -229,7 +229,7 @@ class _Reader:
         if "convolution" in kernel and len(call.args) > 10:  # convolution_backward, by position
             given |= {"transposed": call.args[7], "output_mask": call.args[10]}
         for name in ("transposed", "output_mask"):
-            with suppress(KeyError, ValueError):
+            with suppress(KeyError, ValueError, TypeError, RecursionError):
                 settings[name] = ast.literal_eval(given[name])
         return settings
 

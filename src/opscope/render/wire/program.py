@@ -138,9 +138,9 @@ class ProgramWriter:
                 tuple([types.setdefault(t, len(types)) for t in node.outputs]),
                 tuple([strings[name] for name in output_names(node, attrs)]),
                 tuple([number for name, index in node.inputs for number in (strings[name], index)]),
-                tuple([strings[name] for name in node.calls]),
-                tuple([strings[name] for name in node.control]),
-                tuple([strings[text] for link in node.links for text in (link.kind, link.graph, link.node)]),
+                tuple([strings[name] for name in node.calls]) if node.calls else (),
+                tuple([strings[name] for name in node.control]) if node.control else (),
+                tuple([strings[text] for link in node.links for text in (link.kind, link.graph, link.node)]) if node.links else (),
             )
             number = None if row_numbers is None else row_numbers.get(row)
             if number is None:
