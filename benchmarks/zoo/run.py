@@ -1,9 +1,10 @@
 """The zoo: public models and programs, each looked at in every way. What is installed is looked at; the rest is named.
 
-    python benchmarks/zoo/run.py [--quick] [--only torch|jax|onnx] [--name PART] [--keep]
+    python benchmarks/zoo/run.py [--quick] [--only torch|jax|onnx] [--name PART] [--report] [--keep]
 
 Prints how many give a graph, whether it is true, what a look changed, FLOPs beside the framework's, backward links and time. Details of
-each program are in `.bench/zoo_*.jsonl`. To look at more: pip install torchvision timm diffusers equinox dm-haiku.
+each program are in `.bench/zoo_*.jsonl`, from which `--report` prints the tables again. To look at more: pip install torchvision timm
+diffusers equinox dm-haiku.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ import argparse
 import json
 import multiprocessing
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -36,23 +36,33 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a slice of each family")
     parser.add_argument("--only", choices=("torch", "jax", "onnx"))
     parser.add_argument("--name", default="", help="only programs whose name contains this")
+    parser.add_argument("--report", action="store_true", help="print the tables of the last run")
     parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
     options = parser.parse_args()
     figures: list[Figure] = []
-    for framework, look in (("torch", _torch), ("jax", _jax), ("onnx", _onnx)):
+    for framework, look in (("jax", _jax), ("onnx", _onnx), ("torch", _torch)):
         if options.only not in (None, framework):
             continue
-        started = time.monotonic()
-        rows = look(options.quick, options.name)
-        BENCH.mkdir(exist_ok=True)
-        (BENCH / f"zoo_{framework}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        print(f"\n{framework}: {len(rows)} programs in {time.monotonic() - started:.0f} s")
+        path = BENCH / f"zoo_{framework}.jsonl"
+        if not options.report:
+            _write(path, look(options.quick, options.name))
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        print(f"\n{framework}: {len(rows)} programs")
         figures += _report(framework, rows)
     if options.keep:
         keep("zoo", figures)
 
 
-def _torch(quick: bool, part: str) -> list[Row]:
+def _write(path: Path, rows: Iterable[Row]) -> None:
+    """One line for each program, as soon as it has been looked at: a run takes long, and may be stopped."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as file:
+        for row in rows:
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+
+
+def _torch(quick: bool, part: str) -> Iterator[Row]:
     import torch
     import torch_checks
     import torch_zoo
@@ -68,7 +78,7 @@ def _torch(quick: bool, part: str) -> list[Row]:
             return {"set up": f"{type(error).__name__}: {error}"[:200]}
         return torch_checks.check(model, args, kwargs)
 
-    return [_forked(entry, look) for entry in torch_zoo.entries(quick) if part in entry.name]
+    return (_forked(entry, look) for entry in torch_zoo.entries(quick) if part in entry.name)
 
 
 def _forked(entry: Any, look: Callable[[Any], Row]) -> Row:
@@ -98,34 +108,30 @@ def _forked(entry: Any, look: Callable[[Any], Row]) -> Row:
     return {"family": entry.family, "name": entry.name, **row}
 
 
-def _jax(quick: bool, part: str) -> list[Row]:
+def _jax(quick: bool, part: str) -> Iterator[Row]:
     import jax_checks
     import jax_zoo
 
-    return [
-        {"family": entry.family, "name": entry.name, **jax_checks.check(*entry.make())}
-        for entry in jax_zoo.entries(quick)
-        if part in entry.name
-    ]
+    for entry in jax_zoo.entries(quick):
+        if part in entry.name:
+            yield {"family": entry.family, "name": entry.name, **jax_checks.check(*entry.make())}
 
 
-def _onnx(quick: bool, part: str) -> list[Row]:
+def _onnx(quick: bool, part: str) -> Iterator[Row]:
     """The models of ONNX's own backend tests: each has as many nodes as its graph."""
     from onnx.backend.test.case.node import collect_testcases
 
     from opscope.readers import capture_object
 
-    rows: list[Row] = []
     for case in collect_testcases(None)[:: 20 if quick else 1]:
         if part not in case.name or case.model is None:
             continue
         try:
             program = capture_object(case.model)
             missing = [node.name for node in case.model.graph.node if not all(name in _values(program) for name in node.output if name)]
-            rows.append({"family": "onnx", "name": case.name, "stages": {"forward": "ok"}, "nodes": len(program.main), "wrong": missing})
+            yield {"family": "onnx", "name": case.name, "stages": {"forward": "ok"}, "nodes": len(program.main), "wrong": missing}
         except Exception as error:
-            rows.append({"family": "onnx", "name": case.name, "stages": {"forward": f"failed: {type(error).__name__}: {error}"}})
-    return rows
+            yield {"family": "onnx", "name": case.name, "stages": {"forward": f"failed: {type(error).__name__}: {error}"}}
 
 
 def _values(program: Any) -> set[str]:

@@ -26,9 +26,11 @@ class Entry(NamedTuple):
 
 
 def entries(quick: bool) -> list[Entry]:
-    """All models, or a slice of each family."""
+    """A slice of each family, then all others."""
     families = (_torch_nn(), _torchvision(), _timm(), _transformers(), _diffusers())
-    return [entry for family in families for number, entry in enumerate(family) if not quick or entry.name in _QUICK or number % 12 == 0]
+    numbered = [(number, entry) for family in families for number, entry in enumerate(family)]
+    slice_of_all = [entry for number, entry in numbered if entry.name in _QUICK or number % 12 == 0]
+    return slice_of_all if quick else [*slice_of_all, *(entry for _, entry in numbered if entry not in slice_of_all)]
 
 
 _LIBRARIES: list[torch.library.Library] = []

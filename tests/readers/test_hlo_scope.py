@@ -31,7 +31,7 @@ SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "hlo"
         ("jit(main)/layer/add", ("main", "layer"), ""),
         ("jit(f)/while[cond_nconsts=0 body_jaxpr={ a/b }]/body/add", ("f", "while"), ""),
         ("jit(f)/blocks[3]/mul", ("f", "blocks[3]"), ""),
-        ("jit(f)/transpose(jvp(d))/jvp(d)/checkpoint/rematted_computation/inner/cos", ("f", "d", "inner"), "backward"),
+        ("jit(f)/transpose(jvp(d))/jvp(d)/checkpoint/rematted_computation/inner/cos", ("f", "d", "inner"), "recomputed"),
         ("jit(f)/layer/layer/mul", ("f", "layer", "layer"), ""),
         ("jit(f)/jvp(outer/inner)/mul", ("f", "outer", "inner"), "forward"),
         ("jit(f)/kernel(a/b)/mul", ("f", "kernel(a/b)"), ""),
@@ -65,7 +65,7 @@ def test_transformations_are_attributes_not_groups() -> None:
     remat = next(node for node in program.main if "rematted_computation" in node.attrs.get("metadata.op_name", ""))
     assert remat.scope == ("step", "decoder", "again")
     assert remat.attrs[TRANSFORMS_ATTR] == "transpose, jvp, checkpoint, rematted_computation"
-    assert remat.attrs[DIRECTION_ATTR] == "backward"
+    assert remat.attrs[DIRECTION_ATTR] == "recomputed"
 
 
 def test_relative_names_in_called_computations_are_in_the_callers_scope() -> None:

@@ -1,16 +1,18 @@
-"""Which half of a training step each node belongs to."""
+"""Which part of a training step each node belongs to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, UPDATE, Graph, Program
+from opscope.ops import BARRIERS, facts_of, plain_name
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, UPDATE, Graph, Program
 
 
 def directions(
     program: Program, attribute_directions: dict[str, list[str]] | None = None, graphs: Iterable[str] | None = None
 ) -> dict[str, list[str]]:
-    """For each graph, or for those named, the direction of each node: forward, backward or update; all "" if nothing is differentiated.
+    """For each graph, or for those named, the direction of each node: forward, recomputed, backward or update; all "" if nothing is
+    differentiated.
 
     `attribute_directions` has the directions in the nodes' attributes, if the caller has already read them. `graphs` must include the
     callers of each: reading the attributes of all takes long, and what is inside fusions is most of a compiled module.
@@ -30,7 +32,18 @@ def directions(
             caller_graph, caller = callers[0]
             inherited = attribute_directions[caller_graph][program[caller_graph].position[caller]]
         _spread(graph, marks, inherited)
+        if RECOMPUTED in marks:
+            _mark_barriers(graph, marks)
     return attribute_directions
+
+
+def _mark_barriers(graph: Graph, marks: list[str]) -> None:
+    """Barriers keep XLA from merging recomputed nodes with what they repeat. They, and what forwards their values, are recomputed too."""
+    for i in range(len(marks) - 1, -1, -1):
+        node = graph.nodes[i]
+        is_barrier = plain_name(node.op) in BARRIERS or facts_of(node.op).forwards
+        if is_barrier and marks[i] == BACKWARD and any(marks[graph.position[user]] == RECOMPUTED for user in graph.users.get(node.id, ())):
+            marks[i] = RECOMPUTED
 
 
 def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
@@ -49,10 +62,10 @@ def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
             marks[i] = UPDATE
         elif BACKWARD in arriving:
             marks[i] = BACKWARD
-        elif FORWARD in arriving:
-            marks[i] = FORWARD
+        elif arriving & {FORWARD, RECOMPUTED}:
+            marks[i] = RECOMPUTED if RECOMPUTED in arriving else FORWARD
         else:
             sources.append(i)
     for i in reversed(sources):
         leaving = {marks[position[user]] for user in graph.users.get(graph.nodes[i].id, ())}
-        marks[i] = next((mark for mark in (FORWARD, BACKWARD, UPDATE) if mark in leaving), inherited or FORWARD)
+        marks[i] = next((mark for mark in (FORWARD, RECOMPUTED, BACKWARD, UPDATE) if mark in leaving), inherited or FORWARD)

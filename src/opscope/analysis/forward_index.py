@@ -23,6 +23,9 @@ Key: TypeAlias = int
 """The number of a piece of evidence. Scopes and stacks of source lines are long, and each is compared very often."""
 Shape: TypeAlias = tuple[int | str, ...]
 _MOST_COMPARED = 24
+_CALL = "call"
+_CALLERS = 2
+"""How far the line of a custom_vjp's call is from those of its forward function."""
 
 
 class Origin(NamedTuple):
@@ -34,7 +37,9 @@ class Origin(NamedTuple):
     direction: str
     keys: tuple[tuple[str, Key, Key], ...]
     shared: frozenset[Key]
-    """The keys without the primitive."""
+    """The keys without the primitive, and `called_from`."""
+    called_from: tuple[Key, ...]
+    """The lines that called the line of the node. The backward function of a custom_vjp has the line of the call."""
     place: Key
     """The strongest evidence without the primitive."""
     primitive: str
@@ -52,6 +57,8 @@ def origin_of(node: Node, numbers: dict[Evidence, Key]) -> Origin:
         places.append(("place", (scope, str(stack))))
     if frames:
         places.append(("place", (scope, frames)))
+        places.append(("line", (scope, frames[0])))  # jax.checkpoint adds frames of its own
+        places.append(("call", (_CALL, frames[0])))
     places.append(("scope", (scope,)))
     if frames:
         places.append(("source", (frames,)))
@@ -62,7 +69,8 @@ def origin_of(node: Node, numbers: dict[Evidence, Key]) -> Origin:
     keys = tuple((kind, number((*evidence, primitive)), number(evidence)) for kind, evidence in places)
     # A sum of gradients belongs to no function of PyTorch, so its scope and line say nothing; its reader links it where that is certain.
     direction = "" if attrs.get("is_gradient_acc") else str(attrs.get(DIRECTION_ATTR, ""))
-    return Origin(direction, keys, frozenset(key for *_, key in keys), keys[0][2], primitive, node.details)
+    callers = tuple(number((_CALL, frame)) for frame in frames[1 : 1 + _CALLERS])
+    return Origin(direction, keys, frozenset(key for *_, key in keys).union(callers), callers, keys[0][2], primitive, node.details)
 
 
 class _Relatives(NamedTuple):
@@ -100,13 +108,23 @@ _NOTHING_BEFORE = _Before((), ())
 class Part:
     """A graph with what is known about its nodes so far, by their ids: most of the work is looking up operands."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, is_entry: bool) -> None:
         self.graph = graph
+        self.is_entry = is_entry
         self.nodes = {node.id: node for node in graph}
         self.arguments = {node.id for node in graph.parameters}
         self.forward: dict[str, NodeKey] = {}
+        """Forward nodes, also where another node is their value: what is recomputed, and what was saved."""
+        self.same_argument: dict[str, NodeKey] = {}
+        """Nodes that are an argument of another graph, passed on."""
+        self.repeated: set[NodeKey] = set()
+        """Forward nodes that recomputed nodes of this graph repeat."""
         self.steps: dict[str, _Step] = {}
         """Backward nodes that have been looked up."""
+
+    def value(self, name: str) -> NodeKey:
+        """What a node is the value of: itself, if nothing else is known."""
+        return self.forward.get(name) or self.same_argument.get(name) or (self.graph.name, name)
 
 
 class ForwardIndex:
@@ -114,6 +132,7 @@ class ForwardIndex:
 
     def __init__(self) -> None:
         self.by_key: dict[tuple[bool, Key], list[NodeKey]] = {}
+        self.parts: dict[str, Part] = {}
         self.node: dict[NodeKey, Node] = {}
         self.origin: dict[NodeKey, Origin] = {}
         self._helpers: set[NodeKey] = set()
@@ -140,7 +159,8 @@ class ForwardIndex:
             self._helpers.add(key)
         rows = self._rows.get((id(origin), helper))
         if rows is None:
-            keys = (key for _, *pair in origin.keys for key in pair)
+            keys = [key for kind, *pair in origin.keys if kind != _CALL for key in pair]
+            keys += origin.called_from
             rows = self._rows[id(origin), helper] = [self.by_key.setdefault((helper, key), []) for key in keys]
         for row in rows:
             row.append(key)
@@ -162,12 +182,14 @@ class ForwardIndex:
         # A forward value that only gets another shape is being prepared; no gradient flows through it yet.
         gradient = any(step.gradient for step in steps) if steps else len(read) != 1 or facts_of(node.op).category != "shape"
         forward: Sequence[NodeKey] = relatives.nodes
-        if len(forward) > 1:
+        if relatives.evidence == _CALL and (users := [user for key in read for user in self._users(key)]):
+            forward = self._sharing(users, relatives) or forward
+        elif len(forward) > 1:
             values = self._values_read(part, node)
             by_result = values and gradient and self._results_read(part, node, origin, values)
             forward = by_result or self._differentiated(part, node, origin, relatives, steps, values, gradient)
         if not self._reshaping.isdisjoint(forward) and facts_of(node.op).category == "elementwise":
-            forward = [each for key in forward for each in (self._computing(part, key) if key in self._reshaping else (key,))]
+            forward = [each for key in forward for each in (self._computing(key) if key in self._reshaping else (key,))]
         links = tuple(dict.fromkeys(forward))[:_MOST_LINKS] if len(forward) > 1 else tuple(forward)
         part.steps[node.id] = _Step(origin.place, links, gradient)
         if not gradient:
@@ -182,16 +204,16 @@ class ForwardIndex:
         readers = (name for name in part.graph.users.get(node.id, ()) if name in part.steps)
         return tuple(dict.fromkeys(key for name in readers for key in links[part.graph.name, name]))[:_MOST_LINKS]
 
-    def _computing(self, part: Part, key: NodeKey) -> Sequence[NodeKey]:
+    def _computing(self, key: NodeKey) -> Sequence[NodeKey]:
         """Instead of a node that only changes the shape of an operand, what its operation computes with that, if anything: no product or
         quotient is part of the derivative of a broadcast."""
         waiting, computing = [key], []
         for each in waiting:  # grows while it is walked
             if each not in self._reshaping:
                 computing.append(each)
-            elif len(waiting) < _MOST_LINKS and each[0] == part.graph.name:
-                users = (part.forward.get(name) for name in part.graph.users.get(each[1], ()))
-                waiting += [user for user in users if user and user not in waiting and self._is_one(key, user)]
+            elif len(waiting) < _MOST_LINKS:
+                users = self._users(each)
+                waiting += [user for user in users if user not in waiting and self._is_one(key, user)]
         return computing or (key,)
 
     def _related(self, origin: Origin) -> _Relatives:
@@ -204,16 +226,16 @@ class ForwardIndex:
                     return _Relatives(tuple(dict.fromkeys([*same, *others])), evidence, loose, helper, frozenset(same))
         return _Relatives((), "", -1, False, frozenset())
 
-    def _results_read(self, part: Part, node: Node, origin: Origin, values: Iterable[str]) -> list[NodeKey]:
+    def _results_read(self, part: Part, node: Node, origin: Origin, values: Iterable[NodeKey]) -> list[NodeKey]:
         """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x). A result that is used
         several times is differentiated only once the gradients of all uses have been added."""
         own, place = self._own_result, origin.place
-        results = [key for name in values if (key := part.forward.get(name)) in own and key and self.origin[key].place == place]
+        results = [key for key in values if key in own and self.origin[key].place == place]
         if not results or plain_name(node.op) in _CONTRACTIONS:
             return []
         results = [key for key in results if not self._is_numerator(part, node, key)]
         added = any(plain_name(part.nodes[name].op) in _SUMS for name, _ in node.inputs if name in part.steps)
-        return results if added else [key for key in results if self._uses(part, key) < 2]
+        return results if added else [key for key in results if self._uses(key) < 2]
 
     def _is_numerator(self, part: Part, node: Node, result: NodeKey) -> bool:
         """Whether a node goes on with a product of the derivative of a division by b, db = -dy / b² · a, and the result is a."""
@@ -225,9 +247,13 @@ class ForwardIndex:
                     return True
         return False
 
-    def _uses(self, part: Part, key: NodeKey) -> int:
-        users = (part.forward.get(name) for name in part.graph.users.get(key[1], ()))
-        return sum(user is not None and user not in self._helpers for user in users)
+    def _uses(self, key: NodeKey) -> int:
+        return sum(user not in self._helpers for user in self._users(key))
+
+    def _users(self, key: NodeKey) -> list[NodeKey]:
+        """The forward nodes that read a forward node, in its graph."""
+        users = self.parts[key[0]].graph.users.get(key[1], ())
+        return [user for name in users if (user := (key[0], name)) in self.node]
 
     def _differentiated(
         self,
@@ -236,37 +262,37 @@ class ForwardIndex:
         origin: Origin,
         relatives: _Relatives,
         steps: Sequence[_Step],
-        values: set[str],
+        values: set[NodeKey],
         gradient: bool,
     ) -> Sequence[NodeKey]:
         """Those of several related nodes that a backward node differentiates. Gradients flow against the data: it continues the operation
         of the step before it, or begins one of those that feed that."""
-        units, feeding = self._before(part, steps, relatives)
+        units, feeding = self._before(steps, relatives)
         if values and (reading := self._reading(units, values) or self._reading(feeding, values)):
             return reading
         if gradient and (reshaped := self._reshaped(part, node)):
             # A gradient that nothing precedes is that of the loss, the last of all.
             candidates = (*units, *feeding) if steps else reversed(self.by_key[relatives.helper, relatives.key])
             for key in candidates:
-                if self._is_transposed(part, node, reshaped, self.node[key]):
+                if self._is_transposed(node, reshaped, key):
                     return [key]
         place, primitive = origin.place, origin.primitive
         continued = [step.forward for step in steps if step.place == place]
         same = [forward for forward in continued if any(self.origin[key].primitive == primitive for key in forward)]
         return (
-            self._first(part, same)
-            or self._reading(relatives.nodes, values and values.intersection(name for name, _ in node.inputs))
+            self._first(same)
+            or self._reading(relatives.nodes, values and values.intersection(part.value(name) for name, _ in node.inputs))
             or self._reading(relatives.nodes, values)
             or self._alike(part, node, origin, feeding)
-            or self._first(part, continued)
+            or self._first(continued)
             or [key for key in (*units, *feeding) if key in relatives.same_primitive]
-            or self._first(part, [step.forward for step in steps if set(units).issuperset(step.forward)])
+            or self._first([step.forward for step in steps if set(units).issuperset(step.forward)])
             or [key for key in relatives.nodes if key in relatives.same_primitive]
             or [key for key in relatives.nodes if self.node[key].op == node.op]
             or (relatives.nodes if relatives.evidence == "place" else ())
         )
 
-    def _before(self, part: Part, steps: Sequence[_Step], relatives: _Relatives) -> _Before:
+    def _before(self, steps: Sequence[_Step], relatives: _Relatives) -> _Before:
         """The operations of these steps and the forward nodes that feed them, as far as they share the evidence of the relatives. Many
         backward nodes come after the same forward nodes."""
         if not steps:
@@ -274,7 +300,7 @@ class ForwardIndex:
         operations = tuple([step.forward for step in steps])
         before = self._preceding.get((relatives.key, operations))
         if before is None:
-            units = tuple(dict.fromkeys(key for forward in operations for each in forward for key in self._unit(part, each)))
+            units = tuple(dict.fromkeys(key for forward in operations for each in forward for key in self._unit(each)))
             before = _Before(self._sharing(units, relatives), self._sharing(self._feeding(units), relatives))
             self._preceding[relatives.key, operations] = before
         return before
@@ -283,27 +309,29 @@ class ForwardIndex:
         """Those that share the evidence of the relatives, in their order."""
         return tuple([key for key in keys if relatives.key in self.origin[key].shared])
 
-    def _first(self, part: Part, steps: Sequence[tuple[NodeKey, ...]]) -> tuple[NodeKey, ...]:
+    def _first(self, steps: Sequence[tuple[NodeKey, ...]]) -> tuple[NodeKey, ...]:
         """The forward nodes of the step that is furthest back: where gradients meet, that is where they flow on."""
         if len(steps) < 2:
             return steps[0] if steps else ()
-        position = part.graph.position
-        return min((step for step in steps if step), key=lambda step: min([position.get(name, 0) for _, name in step]), default=())
+        parts = self.parts
+        return min(
+            (step for step in steps if step), key=lambda step: min([parts[graph].graph.position[name] for graph, name in step]), default=()
+        )
 
-    def _reading(self, keys: Iterable[NodeKey], values: set[str]) -> list[NodeKey]:
+    def _reading(self, keys: Iterable[NodeKey], values: set[NodeKey]) -> list[NodeKey]:
         """Those that read one of these values."""
         if not values:
             return []
-        read = self._read
-        return [key for key in keys if not values.isdisjoint(read[key])]
+        read, parts = self._read, self.parts
+        return [key for key in keys if not values.isdisjoint(map(parts[key[0]].value, read[key]))]
 
-    def _unit(self, part: Part, key: NodeKey) -> tuple[NodeKey, ...]:
+    def _unit(self, key: NodeKey) -> tuple[NodeKey, ...]:
         """The nodes that one operation of the source became, which are connected: a division with the broadcasts of its operands."""
         unit = self._units.get(key)
         if unit is None:
             nodes = [key]
             for each in nodes:  # grows while it is walked
-                users = part.graph.users.get(each[1], ()) if each[0] == part.graph.name else ()
+                users = self.parts[each[0]].graph.users.get(each[1], ())
                 for name in (*self._read[each], *users):
                     other = (each[0], name)
                     if len(nodes) < _MOST_LINKS and other not in nodes and other in self.node and self._is_one(key, other):
@@ -335,12 +363,14 @@ class ForwardIndex:
         arriving = [part.nodes[name].outputs for name, _ in node.inputs if name not in part.forward]
         return [outputs[0].shape for outputs in arriving if outputs and outputs[0].shape != leaving]
 
-    def _is_transposed(self, part: Part, node: Node, reshaped: Sequence[Shape], forward: Node) -> bool:
+    def _is_transposed(self, node: Node, reshaped: Sequence[Shape], key: NodeKey) -> bool:
         """Whether a backward node undoes the change of shape of a forward node: a sum that of a broadcast. Gradients of the shapes
         `reshaped` get another shape in it."""
+        forward = self.node[key]
         if not forward.outputs or forward.outputs[0].shape not in reshaped:
             return False
-        operands = [operand for name, _ in forward.inputs if (operand := part.nodes.get(name))]
+        nodes = self.parts[key[0]].nodes
+        operands = [nodes[name] for name, _ in forward.inputs]
         return any(bool(each.outputs) and each.outputs[0].shape == node.outputs[0].shape for each in operands)
 
     def _alike(self, part: Part, node: Node, origin: Origin, feeding: Iterable[NodeKey]) -> list[NodeKey]:
@@ -357,18 +387,19 @@ class ForwardIndex:
                     return [key]
         return []
 
-    def _values_read(self, part: Part, node: Node) -> set[str]:
-        """The names of forward values that a backward node reads, through the helpers that prepare them."""
-        names: set[str] = set()
+    def _values_read(self, part: Part, node: Node) -> set[NodeKey]:
+        """The forward values that a backward node reads, through the helpers that prepare them."""
+        values: set[NodeKey] = set()
         waiting = [node]
         for reader in waiting:  # grows while it is walked
             for name, _ in reader.inputs:
-                if name in names or len(names) >= _MOST_COMPARED:
+                value = part.value(name)
+                if value in values or len(values) >= _MOST_COMPARED:
                     continue
-                if key := part.forward.get(name):
-                    names.add(name)
-                    if key in self._helpers:
-                        waiting.append(part.nodes[name])
-                elif name in part.arguments:
-                    names.add(name)
-        return names
+                if name in part.forward:
+                    values.add(value)
+                    if value in self._helpers and value[0] == part.graph.name:
+                        waiting.append(part.nodes[value[1]])
+                elif name in part.arguments or name in part.same_argument:
+                    values.add(value)
+        return values

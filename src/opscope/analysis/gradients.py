@@ -2,10 +2,12 @@
 
 Frameworks record where an operation came from (JAX wraps its scope in `transpose(jvp(…))`, PyTorch keeps the forward node), but not
 which forward operation a backward one belongs to. That follows from evidence, in this order: the same scope without the wrappers and
-the same source location ("place"), the same scope alone ("scope"), the same line alone ("source"), the same operands. Of several forward
-nodes that share this evidence, data flow decides: gradients flow against the data, a sum undoes a broadcast, and a product reads what its
-operation read. Helpers that linearization adds to the forward half for use in the backward half (the -1/2 · y/x of an rsqrt) have the
-location of their operation too, but they are not what was differentiated; nor are the insides of reducers.
+the same source location ("place"), the same scope and line ("line"), a forward node that this line called ("call"), the same scope alone
+("scope"), the same line alone ("source"), the same operands. Of several forward nodes that share this evidence, data flow decides:
+gradients flow against the data, a sum undoes a broadcast, and a product reads what its operation read. A recomputed node stands for the
+forward node that it repeats, and a value that another graph passes on for the node that computed it. Helpers that linearization adds to
+the forward half for use in the backward half (the -1/2 · y/x of an rsqrt) have the location of their operation too, but they are not
+what was differentiated; nor are the insides of reducers.
 """
 
 from __future__ import annotations
@@ -16,14 +18,19 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
+from opscope.analysis.called_values import SLICES, CalledValues
 from opscope.analysis.derivatives import REDUCING
 from opscope.analysis.forward_index import Evidence, ForwardIndex, Key, Origin, Part, origin_of
+from opscope.analysis.recomputed import repeated
 from opscope.ops import plain_name
 from opscope.program import (
     BACKWARD,
     BACKWARD_OF,
     FORWARD,
     INFERRED_ATTR,
+    RECOMPUTED,
+    RECOMPUTES,
+    SAVED_FROM,
     Graph,
     Link,
     Node,
@@ -46,39 +53,88 @@ def backward_links(program: Program) -> list[BackwardLink]:
 
     Inferred directions come with the links that follow from them; without scopes and source lines, there is no other evidence.
     """
+    return _linked(program).backward
+
+
+class _Links(NamedTuple):
+    """What links the parts of a training step."""
+
+    backward: list[BackwardLink]
+    recomputed: dict[NodeKey, NodeKey]
+    """By recomputed node, the forward node that it repeats."""
+    saved: dict[NodeKey, NodeKey]
+    """By parameter, or slice of a stack, of a graph in the backward half, the forward node that computed it."""
+
+
+def _linked(program: Program) -> _Links:
     if INFERRED_ATTR in program.attrs:
-        return []
+        return _Links([], {}, {})
     index = ForwardIndex()
     origins: dict[int, Origin] = {}  # nodes share details, and a compiled module has few different ones
     evidence: dict[Evidence, Key] = {}
-    waiting = []
     reducers = _reducers(program)
+    graph_origins: dict[str, list[Origin]] = {}
     for graph in program:
         if graph.name in reducers:
             continue
-        part = Part(graph)
-        graph_origins = []
+        part = index.parts[graph.name] = Part(graph, graph.name == program.entry)
+        origins_here = graph_origins[graph.name] = []
         for node in graph:
             details = node.details
             origin = origins.get(id(details))
             if origin is None:
                 origin = origins[id(details)] = origin_of(node, evidence)
-            graph_origins.append(origin)
-        helpers = _helpers(graph, graph_origins)
-        for node, origin, helper in zip(graph, graph_origins, helpers, strict=True):
+            origins_here.append(origin)
+        helpers = _helpers(graph, origins_here)
+        for node, origin, helper in zip(graph, origins_here, helpers, strict=True):
             if origin.direction == FORWARD:
                 index.add(part, node, origin, helper)
-            elif origin.direction == BACKWARD:
-                waiting.append((part, node, origin))
     links: dict[NodeKey, tuple[NodeKey, ...]] = {}
     reasons: list[str] = []
-    for part, node, origin in waiting:
-        links[part.graph.name, node.id], reason = index.find(part, node, origin)
-        reasons.append(reason)
+    others = _Links([], {}, {})
+    values = CalledValues(program)
+    graphs = [graph for graph in reversed(program.callees_first()) if graph.name not in reducers]
+    parts_of_step = {graph.name: {origin.direction for origin in graph_origins[graph.name]} for graph in graphs}
+    for graph in sorted(graphs, key=lambda graph: not parts_of_step[graph.name].isdisjoint((RECOMPUTED, BACKWARD))):
+        part, origins_here = index.parts[graph.name], graph_origins[graph.name]
+        receives = values.receives(graph) or RECOMPUTED in parts_of_step[graph.name]
+        if values.only_indexes(graph):
+            continue
+        for node, origin in zip(graph, origins_here, strict=True):
+            if receives and values.passes_on(graph, node) and _is_passed_on(index, values, part, node):
+                is_slot = node.is_argument or plain_name(node.op) in SLICES or node.calls
+                if is_slot and node.id in part.forward and origin.direction != FORWARD:
+                    others.saved[graph.name, node.id] = part.forward[node.id]
+            elif origin.direction == RECOMPUTED:
+                forward = repeated(index, part, node, origin)
+                if forward:
+                    others.recomputed[graph.name, node.id] = part.forward[node.id] = forward
+                else:
+                    index.add(part, node, origin, True)
+            elif origin.direction == BACKWARD:
+                links[graph.name, node.id], reason = index.find(part, node, origin)
+                reasons.append(reason)
     for part, node in reversed(index.prepared):
-        if forward := index.prepared_for(part, node, links):
-            links[part.graph.name, node.id] = forward
-    return [BackwardLink(*key, forward, reason) for (key, forward), reason in zip(links.items(), reasons, strict=True)]
+        if prepared := index.prepared_for(part, node, links):
+            links[part.graph.name, node.id] = prepared
+    others.backward.extend(BackwardLink(*key, nodes, reason) for (key, nodes), reason in zip(links.items(), reasons, strict=True))
+    return others
+
+
+def _is_passed_on(index: ForwardIndex, values: CalledValues, part: Part, node: Node) -> bool:
+    """Whether a node is the value of a forward node, or of an argument of another graph, and not its own."""
+    graph, (name, output) = values.source(part.graph, (node.id, 0))
+    if (graph, name) == (part.graph.name, node.id) or graph not in index.parts:
+        return False
+    source = index.parts[graph]
+    if name in source.forward:
+        part.forward[node.id] = source.forward[name]
+    elif name in source.arguments:
+        is_tuple = len(source.nodes[name].outputs) > 1
+        part.same_argument[node.id] = (graph, f"{name}#{output}") if is_tuple else source.value(name)
+    else:
+        return False
+    return True
 
 
 def _reducers(program: Program) -> set[str]:
@@ -100,19 +156,27 @@ def _helpers(graph: Graph, origins: Sequence[Origin]) -> list[bool]:
 
 
 def with_backward_links(program: Program) -> Program:
-    """The program with links from backward to forward nodes (`backward_of`). A node that already has such links keeps them."""
+    """The program with links from backward to forward nodes (`backward_of`), from recomputed nodes to what they repeat (`recomputes`), and
+    from saved values to what computed them (`saved_from`). A node that already has links of a kind keeps them."""
     added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
     shared: dict[tuple[str, tuple[NodeKey, ...]], tuple[Link, ...]] = {}  # several steps of one derivative have the same forward nodes
-    for link in backward_links(program):
+    links = _linked(program)
+    for link in links.backward:
         targets = shared.get((link.graph, link.forward))
         if targets is None:
-            each = (Link(BACKWARD_OF, node, "" if graph == link.graph else graph) for graph, node in link.forward)
-            targets = shared[link.graph, link.forward] = tuple(each)
+            targets = shared[link.graph, link.forward] = tuple(_link(BACKWARD_OF, link.graph, key) for key in link.forward)
         added[link.graph][link.node] = targets
+    for kind, pairs in ((RECOMPUTES, links.recomputed), (SAVED_FROM, links.saved)):
+        for (graph, node), key in pairs.items():
+            added[graph][node] = (_link(kind, graph, key),)
     if not added:
         return program
     graphs = {name: _with_links(graph, added.get(name, {})) for name, graph in program.graphs.items()}
     return replace(program, graphs=MappingProxyType(graphs))
+
+
+def _link(kind: str, graph: str, target: NodeKey) -> Link:
+    return Link(kind, target[1], "" if target[0] == graph else target[0])
 
 
 def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
@@ -121,7 +185,7 @@ def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
 
     def linked(node: Node) -> Node:
         links = added.get(node.id, ())
-        if not links or any(link.kind == BACKWARD_OF for link in node.links):
+        if not links or any(link.kind == links[0].kind for link in node.links):
             return node
         return node._replace(links=node.links + links if node.links else links)
 

@@ -13,7 +13,7 @@ from typing import Any
 from opscope.analysis.directions import directions
 from opscope.analysis.index_ops import POSITION_AND_MASK, index_ops
 from opscope.analysis.structure import STRUCTURE, within_half
-from opscope.program import DIRECTION_ATTR, Frame, Path, Program
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Frame, Path, Program
 from opscope.readers.torch.tags import CLUSTER, PARTITION
 
 MODULE = "module"
@@ -109,24 +109,27 @@ class GroupTrees:
         trees = [self._module, *self._declared]
         if not self._module.names:
             trees.sort(key=lambda tree: tree.name != STRUCTURE)
-        if any(direction == "backward" for graph in self._directions for direction in graph):
+        if any(direction == BACKWARD for graph in self._directions for direction in graph):
             trees.insert(0, self._direction_tree())
         if self._lines.names:
             trees.append(self._lines)
         return [*trees, self._ops]
 
     def _direction_tree(self) -> GroupTree:
-        """The half first, then the modules. Nodes without scope and direction (parameters, constants) stay outside: the view puts them
-        next to their users."""
+        """The half first, then the modules. What is recomputed is a part of its own: of the backward half, or beside it where the forward
+        half is elsewhere (in the body of a backward loop). Nodes without scope and direction (parameters, constants) stay outside: the
+        view puts them next to their users."""
         tree = GroupTree(DIRECTION)
         directions_by_graph = directions(self._program, dict(zip(self._program.graphs, self._directions, strict=True)))
         for graph, (scopes, marks) in enumerate(zip(self._scopes, directions_by_graph.values(), strict=True)):
             tree.start_graph(graph)
             shared = len(_common_prefix(scopes))
+            recomputed = (BACKWARD, RECOMPUTED) if FORWARD in marks else (RECOMPUTED,)
             for scope, mark in zip(scopes, marks, strict=True):
                 path = scope or ()
                 unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
-                tree.put((*path[:shared], mark, *path[shared:]) if unnamed else path)
+                part = recomputed if mark == RECOMPUTED else (mark,)
+                tree.put((*path[:shared], *part, *path[shared:]) if unnamed else path)
         return tree
 
 

@@ -15,7 +15,19 @@ from opscope.analysis.flop_rules import multiply_adds
 from opscope.analysis.mult_adds import kernel_of
 from opscope.ops import LOOPS, facts_of, plain_name
 from opscope.ops.loops import trip_count
-from opscope.program import DIRECTION_ATTR, WHOLE, Graph, Node, Path, Program, TensorType, ValueRef, whole_number
+from opscope.program import (
+    BACKWARD,
+    DIRECTION_ATTR,
+    RECOMPUTED,
+    WHOLE,
+    Graph,
+    Node,
+    Path,
+    Program,
+    TensorType,
+    ValueRef,
+    whole_number,
+)
 from opscope.readers.torch.measure import Layer, Measured
 
 _ACCUMULATE = "AccumulateGrad"
@@ -33,7 +45,7 @@ def layers_of(program: Program) -> Measured:
     graph = program.main
     layers = _Layers(program)
     for node in graph.nodes:
-        if node.role in ("op", "output") and node.attrs.get(DIRECTION_ATTR) != "backward":
+        if node.role in ("op", "output") and node.attrs.get(DIRECTION_ATTR) not in (RECOMPUTED, BACKWARD):
             layers.operation(graph, node)
     for node in graph.parameters:
         layers.parameter(graph, node)

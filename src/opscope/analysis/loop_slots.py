@@ -53,35 +53,37 @@ def _slots(program: Program, graph: Graph, node: Node) -> dict[Slot, list[Tensor
         types["stacked input"] = operands[constants + carried :]
         types["stacked output"] = list(node.outputs[carried:])
         return types
-    body = _body(program, node)
+    body = body_of(program, node)
     if body is None:
         return types
     first = constants_of(node, "cond_nconsts") + constants_of(node, "body_nconsts")
     types["constant"] = [kind for ref in node.inputs[:first] for kind in values(graph, ref)]
-    for slot, kind in zip(_slots_of_body(program, body, constants_of(node, "body_nconsts")), node.outputs, strict=False):
+    for slot, kind in zip(slots_of_body(program, body, constants_of(node, "body_nconsts")), node.outputs, strict=False):
         types.setdefault(slot, []).append(kind)
     return types
 
 
-def _body(program: Program, node: Node) -> Graph | None:
+def body_of(program: Program, node: Node) -> Graph | None:
     """The graph whose results are the values of the next iteration."""
     for name in node.calls:
         graph = program.graphs.get(name)
-        if graph is not None and len(_results(graph)) == len(node.outputs):
+        if graph is not None and len(results_of(graph)) == len(node.outputs):
             return graph
     return None
 
 
-def _results(graph: Graph) -> Sequence[ValueRef]:
+def results_of(graph: Graph) -> Sequence[ValueRef]:
+    """The values that a graph returns. A computation of HLO returns several as one tuple."""
     outputs = graph.outputs
     if len(outputs) == 1 and plain_name(graph[outputs[0][0]].op) == "tuple":
         return graph[outputs[0][0]].inputs
     return outputs
 
 
-def _slots_of_body(program: Program, body: Graph, constants: int) -> list[Slot]:
+def slots_of_body(program: Program, body: Graph, constants: int) -> list[Slot]:
+    """What each value is that the body of a while returns for the next iteration; `constants` come before them."""
     parameters = {parameter.id: number for number, parameter in enumerate(body.parameters[constants:])}
-    is_tuple = len(parameters) == 1 and len(_results(body)) > 1
+    is_tuple = len(parameters) == 1 and len(results_of(body)) > 1
     readers: dict[int, list[tuple[Node, int]]] = {}
     for node in body:
         if plain_name(node.op) in _PASSES_ON:
@@ -91,7 +93,7 @@ def _slots_of_body(program: Program, body: Graph, constants: int) -> list[Slot]:
             if slot is not None:
                 readers.setdefault(slot, []).append((node, operand))
     slots: list[Slot] = []
-    for number, ref in enumerate(_results(body)):
+    for number, ref in enumerate(results_of(body)):
         origin, _ = origin_of(body, ref)
         if _slot(body, ref, parameters, is_tuple) == number:
             read = readers.get(number, [])
@@ -124,7 +126,7 @@ def _updates_slice(program: Program, node: Node) -> bool:
     called = _called(program, node)
     if called is None:
         return plain_name(node.op) in _UPDATES
-    return any(plain_name(origin_of(called, ref)[0].op) in _UPDATES for ref in _results(called))
+    return any(plain_name(origin_of(called, ref)[0].op) in _UPDATES for ref in results_of(called))
 
 
 def _slot(body: Graph, ref: ValueRef, parameters: Mapping[str, int], is_tuple: bool) -> int | None:

@@ -14,7 +14,7 @@ from opscope.memory.model import Buffer, Kind
 from opscope.memory.order import is_half, running_order
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
-from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, UPDATE, Graph, Node, NodeKey, Program, TensorType
+from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, RECOMPUTED, UPDATE, Graph, Node, NodeKey, Program, TensorType
 
 _BYTES = frozenset(["s8", "u8"])
 _TRUTH = frozenset(["pred", "bool", "i1"])
@@ -116,7 +116,7 @@ class Reasons:
         """What a value is for in a training step."""
         made_in = self._direction.get((graph.name, node.id), "")
         used_in = self._direction.get((user_graph.name, user.id), "")
-        if made_in == FORWARD and used_in == BACKWARD:
+        if made_in == FORWARD and used_in in (RECOMPUTED, BACKWARD):
             forward = self._differentiated(user)
             reason = f"{user.id} needs it for the gradient of {' and '.join(forward)}" if forward else f"{user.id} needs it"
             return "saved", f"saved for backward: {reason}"

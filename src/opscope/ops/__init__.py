@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from opscope.ops.facts import CATEGORIES, CONTROL, FORWARDS, LOOPS, TITLED_BY, Control, Dialect, Facts, Quantization, Rows
+from opscope.ops.facts import BARRIERS, CATEGORIES, CONTROL, FORWARDS, LOOPS, TITLED_BY, Control, Dialect, Facts, Quantization, Rows
 from opscope.ops.names import OpName
 from opscope.ops.table import category_of, facts_of, name_of, plain_name
 
 __all__ = [
+    "BARRIERS",
     "CATEGORIES",
     "CONTROL",
     "FORWARDS",

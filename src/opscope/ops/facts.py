@@ -37,6 +37,8 @@ FORWARDS: tuple[Forwards, ...] = ("", "value", "tuple", "element")
 Control = Literal["", "call", "fusion", "cond", "while", "for", "scan"]
 CONTROL: tuple[Control, ...] = ("", "call", "fusion", "cond", "while", "for", "scan")
 LOOPS = frozenset[Control](("while", "for", "scan"))
+BARRIERS = frozenset(["opt_barrier", "optimization_barrier"])
+"""Operations that return their operands, and keep a compiler from moving others past them."""
 
 TitledBy = Literal["op", "called", "id", "text"]
 TITLED_BY: tuple[TitledBy, ...] = ("op", "called", "id", "text")

@@ -27,12 +27,16 @@ Path: TypeAlias = tuple[str, ...]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
-FORWARD, BACKWARD, UPDATE = "forward", "backward", "update"
-"""The parts of a training step."""
+FORWARD, RECOMPUTED, BACKWARD, UPDATE = "forward", "recomputed", "backward", "update"
+"""The parts of a training step. RECOMPUTED is what the forward half did not save, and is computed again for the backward half."""
 BACKWARD_OF = "backward_of"
 """The kind of a link from a backward node to the forward node that it differentiates."""
+RECOMPUTES = "recomputes"
+"""The kind of a link from a recomputed node to the forward node that it repeats."""
+SAVED_FROM = "saved_from"
+"""The kind of a link from a value that the backward half receives to the forward node that computed it: slot by slot, between loops."""
 DIRECTION_ATTR = "opscope.direction"
-"""The half of a training step that a node belongs to: FORWARD or BACKWARD.
+"""The part of a training step that a node belongs to: FORWARD, RECOMPUTED or BACKWARD.
 
 Attributes set by opscope have names that no source uses: `direction` is an attribute of HLO's compare and of ONNX's LSTM.
 """

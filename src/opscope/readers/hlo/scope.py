@@ -20,10 +20,11 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR, Path
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, TRANSFORMS_ATTR, Path
 
 _PIECES = re.compile(r"[^/()\[\];]++|[/()\[\];]")
-_BARE_TRANSFORMS = frozenset(["remat", "remat2", "checkpoint", "rematted_computation"])
+_REMATTED = "rematted_computation"
+_BARE_TRANSFORMS = frozenset(["remat", "remat2", "checkpoint", _REMATTED])
 _TRANSFORMS = _BARE_TRANSFORMS | frozenset(
     ["jvp", "vjp", "transpose", "linearize", "vmap", "pmap", "xmap", "shard_map", "custom_jvp", "custom_vjp"]
 )
@@ -45,8 +46,10 @@ class Scope(NamedTuple):
 
     @property
     def direction(self) -> str:
-        """The half, forward or backward, where differentiation left its mark; otherwise empty."""
-        return "backward" if "transpose" in self.transforms else "forward" if "jvp" in self.transforms else ""
+        """The part of a training step, where differentiation left its mark; otherwise empty."""
+        if _REMATTED in self.transforms:
+            return RECOMPUTED
+        return BACKWARD if "transpose" in self.transforms else FORWARD if "jvp" in self.transforms else ""
 
     @property
     def attrs(self) -> dict[str, str]:

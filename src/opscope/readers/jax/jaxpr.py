@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
-from opscope.readers.hlo.scope import parse_op_name
+from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, Role, TensorType, ValueRef
+from opscope.readers.hlo.scope import Scope, parse_op_name
 
 _PLAIN = (str, int, float, bool, type(None))
 _MOST_FRAMES = 16
@@ -31,7 +31,7 @@ def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] 
     program = ProgramBuilder(name, name)
     names = _Names()
     names.of(closed, name)
-    waiting = [_Inner(closed, name, (name,), arguments, roles)]
+    waiting = [_Inner(closed, name, Scope((name,)), arguments, roles)]
     while waiting:
         jaxpr, graph_name, outer_scope, arguments, roles = waiting.pop()
         graph = program.graph(graph_name)
@@ -40,11 +40,12 @@ def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] 
 
 
 class _Inner(NamedTuple):
-    """A jaxpr still to be read: its graph's name, the scope of its caller, attributes and roles for its parameters."""
+    """A jaxpr still to be read: its graph's name, the scope and transformations of its (first) caller, attributes and roles for its
+    parameters."""
 
     jaxpr: Any
     name: str
-    scope: Path
+    scope: Scope
     arguments: Sequence[dict[str, Any]] = ()
     roles: Sequence[Role] = ()
 
@@ -77,7 +78,7 @@ class _Names:
 
 
 class _GraphReader:
-    def __init__(self, graph: GraphBuilder, jaxpr: Any, outer_scope: Path, names: _Names) -> None:
+    def __init__(self, graph: GraphBuilder, jaxpr: Any, outer_scope: Scope, names: _Names) -> None:
         self.graph = graph
         self.jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
         self.consts = getattr(jaxpr, "consts", ())
@@ -129,16 +130,15 @@ class _GraphReader:
         primitive = equation.primitive.name
         node_id = self._fresh(primitive)
         inputs = [self._value(atom) for atom in equation.invars]
-        parsed = parse_op_name(f"{equation.source_info.name_stack}/{primitive}")
-        scope = self.outer_scope + parsed.path
+        scope = parse_op_name(f"{equation.source_info.name_stack}/{primitive}").below(self.outer_scope)
         attrs, calls = self._parameters_of(equation, node_id, scope)
-        attrs |= parsed.attrs
+        attrs |= scope.attrs
         outputs = [_type_of(var.aval) for var in equation.outvars]
-        self.graph.node(node_id, primitive, inputs, outputs, attrs=attrs, calls=calls, scope=scope, source=_frames(equation))
+        self.graph.node(node_id, primitive, inputs, outputs, attrs=attrs, calls=calls, scope=scope.path, source=_frames(equation))
         for index, var in enumerate(equation.outvars):
             self.values[var] = (node_id, index)
 
-    def _parameters_of(self, equation: Any, node_id: str, scope: Path) -> tuple[dict[str, Any], list[str]]:
+    def _parameters_of(self, equation: Any, node_id: str, scope: Scope) -> tuple[dict[str, Any], list[str]]:
         attrs: dict[str, Any] = {}
         calls: list[str] = []
         name = equation.params.get("name")

@@ -8,6 +8,7 @@ export const POSITION_AND_MASK = "position and mask";
 export const SOURCE_LINE = "source line";
 /** Halves of a training step, which are groups of the grouping by direction. */
 export const FORWARD = "forward";
+export const RECOMPUTED = "recomputed";
 export const BACKWARD = "backward";
 export const UPDATE = "update";
 /** The attribute of a node whose half is inferred, because the program does not say it. */

@@ -1,6 +1,6 @@
 /** Weights that two modules share: an embedding that is also the last projection. Without a word, its second edge looks like data. */
 import { memoized } from "../../base/memoized";
-import { BACKWARD, DIRECTION, groupingNamed, MODULE, UPDATE } from "../../program/names";
+import { BACKWARD, DIRECTION, groupingNamed, MODULE, RECOMPUTED, UPDATE } from "../../program/names";
 import { Role } from "../../program/roles";
 import { EdgeKind, type ProgramData } from "../../program/types";
 import { depthOf } from "./grouping";
@@ -35,7 +35,9 @@ export const findTied = memoized(({ program, index }: Traits): Uint8Array => {
 function laterHalves(program: ProgramData): (node: number) => boolean {
   const direction = groupingNamed(program, DIRECTION);
   if (!direction) return () => false;
-  const isLater = Uint8Array.from(direction.groupName, (name) => ([BACKWARD, UPDATE].includes(program.strings.at(name)) ? 1 : 0));
+  const isLater = Uint8Array.from(direction.groupName, (name) =>
+    [RECOMPUTED, BACKWARD, UPDATE].includes(program.strings.at(name)) ? 1 : 0,
+  );
   for (let g = 0; g < direction.groupCount; g++) if (direction.groupParent[g] >= 0 && isLater[direction.groupParent[g]]) isLater[g] = 1;
   return (node) => direction.nodeGroup[node] >= 0 && isLater[direction.nodeGroup[node]] === 1;
 }

@@ -1,6 +1,6 @@
 /** Which values the forward half of a training step saves for the backward half: one definition for arrows and panels. */
 import { memoized } from "../../base/memoized";
-import { BACKWARD, DIRECTION, FORWARD, groupingNamed } from "../../program/names";
+import { BACKWARD, DIRECTION, FORWARD, groupingNamed, RECOMPUTED } from "../../program/names";
 import { Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import type { ProgramData } from "../../program/types";
@@ -10,6 +10,8 @@ export const enum Half {
   Other = 0,
   Forward = 1,
   Backward = 2,
+  /** Computed again for the backward half. */
+  Recomputed = 3,
 }
 
 export interface SavedOutput {
@@ -31,8 +33,8 @@ export const storageOf = memoized(({ inputs, outputs, ops, nodeOp, nodeCount }: 
 });
 
 /**
- * Everything that operations of the backward half read of the forward half, by its position in the table of outputs. Views count as the
- * tensor that they show. Parameters and inputs are not saved, because they are there anyway, nor is what is computed from constants alone
+ * Everything that operations of the backward half, and those that are recomputed for it, read of the forward half, by its position in
+ * the table of outputs. Views count as the tensor that they show. Parameters and inputs are not saved, because they are there anyway, nor is what is computed from constants alone
  * or within one fusion, which writes nothing but its results.
  */
 export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number, SavedOutput> => {
@@ -51,7 +53,12 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
   const saved = new Map<number, SavedOutput>();
   const waiting: [number, number][] = [];
   for (let reader = 0; reader < nodeCount; reader++) {
-    if (half[reader] !== Half.Backward || plumbing.kind[reader] !== Forwards.Nothing || isFusionBody[index.graphOf[reader]]) continue;
+    if (
+      (half[reader] !== Half.Backward && half[reader] !== Half.Recomputed) ||
+      plumbing.kind[reader] !== Forwards.Nothing ||
+      isFusionBody[index.graphOf[reader]]
+    )
+      continue;
     for (let i = inputs.start[reader]; i < inputs.start[reader + 1]; i++) waiting.push([inputs.value[i], inputs.extra[i]]);
     for (let next = waiting.pop(); next; next = waiting.pop()) {
       const [node, output] = next;
@@ -69,6 +76,12 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
   return saved;
 });
 
+const HALVES = new Map([
+  [FORWARD, Half.Forward],
+  [RECOMPUTED, Half.Recomputed],
+  [BACKWARD, Half.Backward],
+]);
+
 /** The half of each node. In a graph that is called, the group of the half is inside those of the caller. */
 export const halfOfNodes = memoized((program: ProgramData): Uint8Array => {
   const direction = groupingNamed(program, DIRECTION);
@@ -78,7 +91,7 @@ export const halfOfNodes = memoized((program: ProgramData): Uint8Array => {
   for (let group = 0; group < groupCount; group++) {
     const name = program.strings.at(groupName[group]);
     const outer = groupParent[group] < 0 ? Half.Other : halfOfGroup[groupParent[group]];
-    halfOfGroup[group] = outer || (name === FORWARD ? Half.Forward : name === BACKWARD ? Half.Backward : Half.Other);
+    halfOfGroup[group] = name === RECOMPUTED && outer === Half.Backward ? Half.Recomputed : outer || HALVES.get(name) || Half.Other;
   }
   return Uint8Array.from(nodeGroup, (group) => (group < 0 ? Half.Other : halfOfGroup[group]));
 });

@@ -1,0 +1,88 @@
+"""Links between the parts of training steps with scan, jax.checkpoint and custom_vjp."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from scanned_steps import LOSSES, X, step, weights
+
+from opscope.analysis.directions import directions
+from opscope.analysis.gradients import with_backward_links
+from opscope.ops import facts_of
+from opscope.program import BACKWARD, BACKWARD_OF, RECOMPUTED, RECOMPUTES, SAVED_FROM, Node, Program
+from opscope.readers import capture_object
+
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
+STAGES = ("jaxpr", "hlo")
+
+
+@cache
+def linked(name: str, stage: str) -> Program:
+    return with_backward_links(capture_object(step(name), weights(name), X, stage=stage))
+
+
+def links(program: Program, kind: str) -> list[tuple[Node, Node]]:
+    """Nodes, and those that they are linked to."""
+    every = ((graph, node, link) for graph in program for node in graph for link in node.links)
+    return [(node, program[link.graph or graph.name][link.node]) for graph, node, link in every if link.kind == kind]
+
+
+def nodes_of(program: Program, part: str) -> list[Node]:
+    """The nodes of a part of a step, without the inside of reducers."""
+    marks = directions(program)
+    return [node for graph in program if len(graph) > 3 for node, mark in zip(graph, marks[graph.name], strict=True) if mark == part]
+
+
+def is_arithmetic(node: Node) -> bool:
+    facts = facts_of(node.op)
+    return node.role == "op" and bool(node.source) and facts.category in ("elementwise", "matmul", "reduce") and not facts.forwards
+
+
+def comes_from(node: Node, forward: Node) -> bool:
+    """Whether a forward node is at the line of a node, or was called from it."""
+    return node.source[0] in forward.source
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("name", list(LOSSES))
+def test_backward_nodes_are_linked_to_the_forward_nodes_of_their_line(name: str, stage: str) -> None:
+    """Inside the bodies of loops and calls too."""
+    program = linked(name, stage)
+    arithmetic = {id(node) for node in nodes_of(program, BACKWARD) if is_arithmetic(node)}
+    right = {id(node) for node, forward in links(program, BACKWARD_OF) if id(node) in arithmetic and comes_from(node, forward)}
+    assert len(arithmetic) > 15 and len(right) >= 0.95 * len(arithmetic)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("name", [name for name in LOSSES if "remat" in name])
+def test_recomputed_nodes_are_linked_to_what_they_repeat(name: str, stage: str) -> None:
+    program = linked(name, stage)
+    repeated = links(program, RECOMPUTES)
+    assert all(node.op == forward.op and node.outputs == forward.outputs and comes_from(node, forward) for node, forward in repeated)
+    recomputed = nodes_of(program, RECOMPUTED)
+    names = {node.op for node in recomputed} & {"tanh", "dot_general", "dot", "rsqrt"}
+    assert names and all(node.op not in names or any(node is other for other, _ in repeated) for node in recomputed)
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if "scan" in name])
+def test_the_slots_of_the_backward_loop_are_linked_to_the_forward_loop(name: str) -> None:
+    """What the backward body receives as a slice is what the forward body computed, or received itself (the carry of a rematted layer)."""
+    program = linked(name, "jaxpr")
+    backward = next(node for node in program.main if node.op == "scan" and node.attrs["reverse"])
+    body = program[backward.calls[0]]
+    forward = next(node for node in program.main if node.op == "scan" and not node.attrs["reverse"])
+    residuals = [
+        parameter
+        for parameter, (source, _) in zip(body.parameters, backward.inputs, strict=True)
+        if source == forward.id and parameter.attrs["index"] >= backward.attrs["num_consts"] + backward.attrs["num_carry"]
+    ]
+    computed = {node.id: other for node, other in links(program, SAVED_FROM) if any(node is parameter for parameter in residuals)}
+    assert residuals and all(program[forward.calls[0]][other.id] is other for other in computed.values())
+    assert all(parameter.outputs == computed[parameter.id].outputs for parameter in residuals if parameter.id in computed)
+    assert len(residuals) - len(computed) <= 1
+
+
+def test_the_slices_of_a_lowered_backward_loop_are_linked_to_the_forward_loop() -> None:
+    pairs = [(node, forward) for node, forward in links(linked("scan", "hlo"), SAVED_FROM) if node.calls]
+    assert len(pairs) >= 8 and all(node.outputs == forward.outputs for node, forward in pairs)
