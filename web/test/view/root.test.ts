@@ -54,6 +54,14 @@ describe("the graph as one box", () => {
     expect(boxLines(buildView(one(9), closed))).toEqual(["group r:graph", "node r:output"]);
   });
 
+  it("opens with the only module in it, unless that was closed", () => {
+    const opened = (spec: ViewSpec) => boxLines(buildView(wrapped, { depth: 0, ...spec })).map((line) => line.trim());
+    const modules = ["group g:model: Net/stem: Linear", "group g:model: Net/head: Head"];
+    expect(opened({ open: [ROOT_KEY] })).toEqual(expect.arrayContaining(modules));
+    expect(opened({ open: [ROOT_KEY], closed: ["g:model: Net"] })).not.toEqual(expect.arrayContaining(modules));
+    expect(opened({})).not.toEqual(expect.arrayContaining(modules));
+  });
+
   it("opens to show a node in it", () => {
     const { opened, visible, revealed } = reveal(net, closed, 3);
     expect(opened).toEqual([ROOT_KEY, "g:head: Head"]);

@@ -7,6 +7,7 @@ import { connectAll } from "./edges/connect";
 import { fittingDepth } from "./initial/depth";
 import { Edges } from "./edges/edges";
 import { finish } from "./toVisible";
+import { ROOT_KEY } from "./choose/keys";
 import { groupingOf } from "./groups/grouping";
 import { findRepeats } from "./groups/fold";
 import { showOmitted } from "./boxes/omitted";
@@ -43,8 +44,10 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
     traits,
     tree,
     options,
-    // What a part of a graph shows was asked for, so no closed group hides it.
-    groupDepth: subset ? Number.POSITIVE_INFINITY : (spec.depth ?? fittingDepth(traits, tree, graph, folding)),
+    // What a part of a graph shows was asked for, so no closed group hides it. Opening the whole graph shows more than the one module in it.
+    groupDepth: subset
+      ? Number.POSITIVE_INFINITY
+      : Math.max(options.open.has(ROOT_KEY) ? tree.soleLevels[graph] : 0, spec.depth ?? fittingDepth(traits, tree, graph, folding)),
     callDepth: options.calls ? (spec.depth ?? 0) : 0,
     boxes,
     instances: [],
