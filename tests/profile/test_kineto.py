@@ -155,6 +155,9 @@ def test_what_is_left_of_a_damaged_trace_is_shown(tmp_path: Path, capsys: pytest
     assert cost(capsys, damaged)["notes"] == ["the trace has damaged events; the times are of what could be read"]
 
 
+ODD: tuple[Any, ...] = ([1], "x", None, 1e300, 1e308)
+
+
 def test_an_event_of_any_shape_is_at_most_damaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = events_of(GRAPHS)
     span = next(event for event in events if event.get("cat") == "cpu_op")
@@ -162,7 +165,7 @@ def test_an_event_of_any_shape_is_at_most_damaged(tmp_path: Path, capsys: pytest
     names: list[Any] = [5, None, [], {}]
     odd: list[dict[str, Any]] = [
         *({**span, "cat": category, "name": name} for category in ("cpu_op", "python_function") for name in names),
-        *({**event, key: value} for event in (span, kernel) for key in ("cat", "args", "ts", "tid") for value in ([1], "x", None, 1e300)),
+        *({**event, key: value} for event in (span, kernel) for key in ("cat", "args", "ts", "dur", "tid") for value in ODD),
         {**kernel, "name": None},
     ]
     path = tmp_path / "odd.json"

@@ -52,8 +52,7 @@ def loads(text: str) -> list[Program]:
     """The programs of a document. A SourceError names the path, line and column of the first wrong field."""
     with without_collecting():
         try:
-            shared = _Shared()
-            return decode(SparingParser(text, lambda raw: _decode_node(raw, shared), _no_constant).document())
+            return decode(_parse_sparingly(text))
         except (Unusual, _FieldError, SourceError):
             document = _parse(text)  # once more, in the order in which errors are reported
         try:
@@ -61,6 +60,12 @@ def loads(text: str) -> list[Program]:
         except SourceError as error:
             line, column = place_of(text, error.path)
             raise SourceError(error.message, line=line, column=column, path=error.path) from None
+
+
+def _parse_sparingly(text: str) -> Any:
+    """The document with its nodes decoded. The tables of what they share are gone when the program is built."""
+    shared = _Shared()
+    return SparingParser(text, lambda raw: _decode_node(raw, shared), _no_constant).document()
 
 
 def _parse(text: str) -> Any:

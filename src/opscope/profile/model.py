@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 PICOSECONDS = 1e-12
+MOST_SECONDS = 2.0**33
+"""270 years. A time beyond it is damaged; within it, no sum of times and no other unit of them is infinite."""
 
 
 class Event(NamedTuple):

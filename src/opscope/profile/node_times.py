@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
+from opscope.profile.model import MOST_SECONDS
 from opscope.profile.place import Times, add_work
 from opscope.profile.schedule import executed_graphs
 from opscope.program import NodeKey, Program
@@ -76,9 +77,17 @@ def _runs(events: list[dict[str, Any]]) -> Iterable[Run]:
 
 def _microseconds(event: Mapping[str, Any], key: str) -> float:
     try:
-        return number(event.get(key))
+        microseconds = number(event.get(key))
+        _checked(microseconds * 1e-6)
+        return microseconds
     except ValueError as error:
         raise OpscopeError(f"has an event {str(event.get('name'))[:60]!r} whose {key!r} {error}") from None
+
+
+def _checked(seconds: float) -> float:
+    if not 0 <= seconds <= MOST_SECONDS:
+        raise ValueError("must be a time")
+    return seconds
 
 
 def is_tensorrt(head: bytes) -> bool:
@@ -91,8 +100,8 @@ def read_tensorrt(data: bytes) -> NodeTimes:
     try:
         entries = json.loads(data)
         runs = int(entries[0]["count"])
-        layers = [(str(layer["name"]), number(layer["averageMs"]) * runs * 1e-3) for layer in entries[1:]]
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        layers = [(str(layer["name"]), _checked(number(layer["averageMs"]) * runs * 1e-3)) for layer in entries[1:]]
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise OpscopeError(f"is not complete as layer times of TensorRT: {type(error).__name__} {error}") from None
     return NodeTimes(max(runs, 1), [Run(name, seconds, parts=tuple(_PARTS.findall(name))) for name, seconds in layers])
 
@@ -110,10 +119,7 @@ def read_table(text: str) -> NodeTimes:
         if not row:
             continue
         try:
-            seconds = float(row[time_at]) * scale
-            if not 0 <= seconds < float("inf"):
-                raise ValueError
-            runs.append(Run(row[node_at].strip(), seconds))
+            runs.append(Run(row[node_at].strip(), _checked(float(row[time_at]) * scale)))
         except (ValueError, IndexError):
             raise OpscopeError(f"line {line}: expected a node and a time, not {','.join(row)[:80]!r}") from None
     return NodeTimes(1, runs)

@@ -8,10 +8,10 @@ from array import array
 from collections.abc import Callable
 from functools import lru_cache
 from io import BufferedIOBase
-from math import isfinite
 from typing import Any
 
 from opscope.profile.kineto.stream import EventStream
+from opscope.profile.model import MOST_SECONDS
 from opscope.program import Frame
 
 OP, ANNOTATION, MODULE, FRAME = range(4)
@@ -21,6 +21,7 @@ _DEVICE = frozenset(["kernel", "gpu_memcpy", "gpu_memset"])
 _HOST = {"cpu_op": OP, "user_annotation": ANNOTATION, "python_function": FRAME}
 _CALLS = frozenset(["cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "privateuse1_runtime", "mtia_runtime"])
 _LARGEST = 2**62
+_MOST_MICROSECONDS = MOST_SECONDS * 1e6
 _MODULE = "nn.Module: "
 _FRAME = re.compile(r"(?P<file>[^<>()]+)\((?P<line>\d+)\): (?P<function>.+)")
 
@@ -157,7 +158,7 @@ def _add_work(trace: Trace, event: dict[str, Any], orphans: dict[int, int]) -> N
 def _times(event: dict[str, Any]) -> tuple[float, float]:
     """Start and duration in microseconds."""
     start, duration = float(event["ts"]), float(event["dur"])
-    if not (isfinite(start) and isfinite(duration) and duration >= 0):
+    if not (abs(start) <= _MOST_MICROSECONDS and 0 <= duration <= _MOST_MICROSECONDS):
         raise ValueError
     return start, duration
 
