@@ -11,6 +11,7 @@ from conftest import Run
 
 from opscope.errors import OpscopeError
 from opscope.memory.sources import read_memory
+from opscope.quantities import short_bytes
 from opscope.render.panel_picture import check_picture, write_memory
 from opscope.view_options import Theme
 
@@ -19,9 +20,11 @@ from opscope.view_options import Theme
 def test_the_table_says_what_is_alive_and_why(gpu_dump: Path, run: Run) -> None:
     done = run("memory", gpu_dump)
     assert done.returncode == 0, done.stderr
-    assert "peak      3.33 MB (3,330,319 bytes), reported by XLA" in done.stdout
-    assert "at        gemm_fusion_dot.5, step 146 of 165" in done.stdout
-    row = next(line for line in done.stdout.splitlines() if "while.15{3}" in line)
+    assert "peak       3.33 MB (3,330,319 bytes), reported by XLA" in done.stdout
+    assert "at         gemm_fusion_dot.5, step 146 of 165" in done.stdout
+    avoidable, row = (line for line in done.stdout.splitlines() if "while.15{3}" in line)
+    saved = 4 * 524_288
+    assert avoidable.startswith(f"avoidable  {short_bytes(saved)}: 4 buffers saved for backward, the largest cudnn-conv.1{{0}} (524 kB), ")
     assert row.split()[:4] == ["524", "kB", "saved", "while.15{3}"]
     assert "saved for backward: while.22 needs it for the gradient of while.15" in row and "scan_model.py:12" in row
 

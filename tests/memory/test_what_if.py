@@ -14,7 +14,7 @@ import opscope
 from opscope.errors import OpscopeError
 from opscope.memory.schedule import computed_memory
 from opscope.memory.what_if import Change, Planner, advice
-from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, Frame, Program, ProgramBuilder, TensorType
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, UPDATE, Frame, Program, ProgramBuilder, TensorType
 
 BIG, SMALL = TensorType("f32", (1000,)), TensorType("f32", (250,))
 """4,000 and 1,000 bytes."""
@@ -35,6 +35,25 @@ def step(dialect: str = "", layers: int = 2) -> Program:
         last = main.node(f"grad.{i}", f"{dialect}multiply", [(last, 0), (f"wide.{i}", 0)], [SMALL], attrs=backward).id
     main.outputs.append((last, 0))
     return builder.build()
+
+
+def test_a_state_of_the_optimizer_is_told_from_weights_inputs_and_settings() -> None:
+    """Only the update reads it, or its name says it; a VAE's own `mu` is a weight, and a number that only the update reads a setting."""
+    builder = ProgramBuilder("step", "main")
+    main = builder.graph("main")
+    names = {"w": BIG, "mu": BIG, "m": BIG, "lr": TensorType("f32", ()), "opt_state_0": TensorType("f32", ()), "x": BIG}
+    for name, type_ in names.items():
+        main.node(name, "parameter", outputs=[type_], role="parameter")
+    main.node("y", "multiply", [("w", 0), ("mu", 0), ("x", 0)], [BIG], attrs={DIRECTION_ATTR: FORWARD})
+    main.node("g", "multiply", [("y", 0), ("x", 0)], [BIG], attrs={DIRECTION_ATTR: BACKWARD})
+    update = [("g", 0), ("m", 0), ("lr", 0), ("opt_state_0", 0), ("w", 0)]
+    main.node("new", "add", update, [BIG], attrs={DIRECTION_ATTR: UPDATE})
+    main.outputs.append(("new", 0))
+    memory = computed_memory(builder.build())
+    kinds = {buffer.node: (buffer.kind, buffer.why) for buffer in memory.buffers if buffer.node in names}
+    assert {name for name, (kind, _) in kinds.items() if kind == "optimizer state"} == {"m", "opt_state_0"}
+    assert kinds["m"][1] == "parameter; optimizer state: only the update reads it"
+    assert kinds["opt_state_0"][1] == "parameter; optimizer state, by its name"
 
 
 def planner(program: Program) -> Planner:

@@ -10,7 +10,7 @@ import click
 
 from opscope.cli.progress import progress
 from opscope.cli.source import check_force, measure_option, one_or_programs, picture_options, source_options
-from opscope.cli.table import BARS, blocks, modules, rest, table
+from opscope.cli.table import BARS, blocks, count, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.naming import Part
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _LONGEST = 90
+_MOST_NAMED = 3
 _WIDTH = 64
 _ORIGINS = {
     "reported": "reported by XLA",
@@ -140,10 +141,21 @@ def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
         facts.append(("of which", _split(memory)))
     point = f"{memory.step_at(position) or 'the end'}, step {position + 1:,} of {len(memory.steps):,}"
     facts.append(("at", f"{point}: {short_bytes(memory.bytes_at(position))} in use"))
+    facts += _avoidable(memory, position)
     facts.append(("in use", _bars(memory)))
     if memory.unknown:
         facts.append(("unknown", f"{memory.unknown:,} buffers of unknown size, in no sum"))
     return facts
+
+
+def _avoidable(memory: Memory, position: int) -> list[tuple[str, str]]:
+    """What would not be in memory there if it were recomputed when the backward half needs it."""
+    saved = [buffer for buffer, _ in memory.live(position) if buffer.kind == "saved" and buffer.bytes]
+    if not saved:
+        return []
+    largest = ", ".join(f"{buffer.name} ({short_bytes(buffer.bytes or 0)})" for buffer in saved[:_MOST_NAMED])
+    total = short_bytes(sum(buffer.bytes or 0 for buffer in saved))
+    return [("avoidable", f"{total}: {count(len(saved), 'buffer')} saved for backward, the largest {largest}; see --suggest")]
 
 
 def _split(memory: Memory) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TypeAlias
@@ -22,6 +23,10 @@ _INSTALLED = "/site-packages/"
 """In the path of files that are not the user's own."""
 _MOST_NAMED = 2
 """A backward node can have more forward nodes; two of them say enough."""
+
+
+_OPTIMIZER_STATE = re.compile(r"opt(im(izer)?)?_?state|exp_avg|momentum_buffer|\]\.(mu|nu|trace)\b", re.IGNORECASE)
+"""In the name of an argument: what people call it, what optax calls its parts, and what torch.optim does."""
 
 
 Place: TypeAlias = tuple[Graph, Node]
@@ -85,6 +90,9 @@ class Reasons:
         return self._place(callers[0][1], callers[0][0]) if callers else user
 
     def _kind_and_why(self, buffer: Buffer, graph: Graph, node: Node, user: Place | None) -> tuple[Kind, str]:
+        if node.is_argument and buffer.kind in ("parameter", "input") and graph is self.program.main:
+            reason = self._optimizer_state(graph, node)
+            return ("optimizer state", f"{buffer.why}; {reason}") if reason else (buffer.kind, buffer.why)
         if buffer.why or buffer.kind not in ("temporary", "output"):
             return buffer.kind, buffer.why or buffer.kind
         if buffer.kind == "output":
@@ -102,6 +110,16 @@ class Reasons:
         kind, why = self._of_halves(graph, node, *user)
         loop = self._carrying_loop(graph, node, *user) if kind == "temporary" else ""
         return (kind, f"carried by {loop}") if loop else (kind, why)
+
+    def _optimizer_state(self, graph: Graph, node: Node) -> str:
+        """Why an argument is a state of the optimizer; empty if it is not, or nothing says so. Weights are also read by the model itself,
+        and a number that only the update reads may be a setting."""
+        readers = {self._direction.get((graph.name, user), "") for user in graph.users.get(node.id, ())}
+        names = (node.id, *(str(node.attrs.get(key, "")) for key in ("path", "op_name")))
+        if FORWARD not in readers and any(map(_OPTIMIZER_STATE.search, names)):
+            return "optimizer state, by its name"
+        is_array = any(type_.shape for type_ in node.outputs)
+        return "optimizer state: only the update reads it" if readers == {UPDATE} and is_array else ""
 
     def _carrying_loop(self, graph: Graph, node: Node, user_graph: Graph, user: Node) -> str:
         """The loop that keeps a value: the value is an argument of its body, goes from one iteration to the next, or starts the loop."""

@@ -34,7 +34,7 @@ _SUFFIX = re.compile(r"[._]\d+$")
 """What tells nodes of one kind apart."""
 _LEAST_SHARE = 0.01
 """A suggestion frees at least this share of the peak: a smaller one is not worth a line of code."""
-GIVEN: tuple[Kind, ...] = ("parameter", "input", "buffer", "constant")
+GIVEN: tuple[Kind, ...] = ("parameter", "input", "buffer", "optimizer state", "constant")
 """Kinds of buffers that nothing computes."""
 
 
