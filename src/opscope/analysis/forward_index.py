@@ -140,6 +140,7 @@ class ForwardIndex:
         self._relatives: dict[int, _Relatives] = {}
         self._units: dict[NodeKey, tuple[NodeKey, ...]] = {}
         self._read: dict[NodeKey, tuple[str, ...]] = {}
+        self._values_of: dict[NodeKey, tuple[NodeKey, ...]] = {}
         self._preceding: dict[tuple[Key, tuple[tuple[NodeKey, ...], ...]], _Before] = {}
         self._own_result: set[NodeKey] = set()
         self._reshaping: set[NodeKey] = set()
@@ -322,8 +323,14 @@ class ForwardIndex:
         """Those that read one of these values."""
         if not values:
             return []
-        read, parts = self._read, self.parts
-        return [key for key in keys if not values.isdisjoint(map(parts[key[0]].value, read[key]))]
+        read = self._values_of
+        return [key for key in keys if not values.isdisjoint(read.get(key) or self._forward_values(key))]
+
+    def _forward_values(self, key: NodeKey) -> tuple[NodeKey, ...]:
+        """The values that a forward node reads, which are compared again and again. What its operands are is known by then: callers are
+        looked at before the graphs that they call, and operands before their users."""
+        values = self._values_of[key] = tuple(map(self.parts[key[0]].value, self._read[key]))
+        return values
 
     def _unit(self, key: NodeKey) -> tuple[NodeKey, ...]:
         """The nodes that one operation of the source became, which are connected: a division with the broadcasts of its operands."""
