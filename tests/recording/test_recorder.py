@@ -10,6 +10,7 @@ import pytest
 from conftest import diff_of
 
 import opscope
+from opscope.native import dumps
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.model import Origin, Recording
 
@@ -111,6 +112,17 @@ def test_each_snapshot_as_json_in_a_directory(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "passes" / files[0]).read_text())["format"] == "opscope"
     with pytest.raises(opscope.OpscopeError, match="not an empty directory"):
         opscope.record(directory=tmp_path / "passes")
+
+
+def test_the_directory_of_snapshots_is_a_recording(tmp_path: Path) -> None:
+    with opscope.record(directory=tmp_path) as rec:
+        rec.snapshot(program("neg"), "as written")
+        rec.snapshot(program("neg", "exp"), "lower")
+    (tmp_path / "0002_two.json").write_text(dumps([program("neg"), program("exp")]))
+    recording = opscope.open_recording(tmp_path)
+    assert isinstance(recording, Recording)
+    assert [(each.name, each.program) for each in recording] == [("as_written", program("neg")), ("lower", program("neg", "exp"))]
+    assert recording.skipped == ["0002_two.json: has 2 programs; a snapshot has one"]
 
 
 def test_a_failing_compiler_leaves_the_recorded_snapshots(tmp_path: Path) -> None:
