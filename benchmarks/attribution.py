@@ -2,8 +2,9 @@
 
     python benchmarks/attribution.py ../shared/data/profiles/h200_*.tar.gz [--xprof PYTHON] [--keep]
 
-`--xprof` names a Python that has XProf (`pip install xprof` in an environment of its own): what its hlo_stats put on instructions comes
-beside it. For PyTorch, the rows are a trace by itself and, with a TORCH_TRACE log, on the launches of Inductor's code.
+`--xprof` names a Python that has XProf (`pip install xprof` in an environment of its own): what its hlo_stats put on instructions, and its
+framework_op_stats on operations, comes beside it. For PyTorch, the rows are a trace by itself and, with a TORCH_TRACE log, on the launches
+of Inductor's code.
 
 The truth comes from profiles without command buffers, in which every kernel names its instruction: the names are hidden, and the kernels
 placed by the schedule alone. `long` repeats the steps of a profile, to show how the time grows with the trace.
@@ -12,6 +13,7 @@ placed by the schedule alone. `long` repeats the steps of a profile, to show how
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import subprocess
 import tarfile
@@ -29,15 +31,21 @@ from opscope.program import Program
 from opscope.readers.hlo_proto import hlo_proto, program_of
 
 LONG = 100
-HLO_STATS = """
+XPROF_STATS = """
 import json, sys
 from xprof.convert.raw_to_tool_data import xspace_to_tool_data
-table = json.loads(xspace_to_tool_data([sys.argv[1]], "hlo_stats", {})[0])
-table = table[0] if isinstance(table, list) else table
-column = [each["id"] for each in table["cols"]].index("total_self_time")
-print(json.dumps(sum(row["c"][column]["v"] for row in table["rows"]) * 1e-6))
+seconds = {}
+for tool in ("hlo_stats", "framework_op_stats"):
+    table = json.loads(xspace_to_tool_data([sys.argv[1]], tool, {})[0])
+    table = table[0] if isinstance(table, list) else table
+    columns = [each["id"] for each in table["cols"]]
+    rows = [dict(zip(columns, (cell and cell["v"] for cell in row["c"]))) for row in table["rows"]]
+    on_device = [row for row in rows if row.get("host_or_device", "Device") == "Device" and row.get("type") != "IDLE"]
+    seconds[tool] = sum(row["total_self_time"] for row in on_device) * 1e-6
+print(json.dumps(seconds))
 """
-"""Prints the seconds that XProf puts on instructions."""
+"""Prints the seconds of the device that XProf puts on instructions, and on operations of the framework."""
+SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "samples" / "kineto"
 
 
 def trace_of(archive: Path) -> bytes:
@@ -53,12 +61,13 @@ def repeated(events: list[Event], times: int) -> list[Event]:
     return [event._replace(start=event.start + i * length) for i in range(times) for event in events]
 
 
-def xprof_seconds(python: Path, trace: bytes) -> float:
+def xprof_seconds(python: Path, trace: bytes) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "host.xplane.pb")
         path.write_bytes(trace)
-        done = subprocess.run([python, "-c", HLO_STATS, path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-        return float(json.loads(done.stdout.splitlines()[-1]))
+        done = subprocess.run([python, "-c", XPROF_STATS, path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+        seconds: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        return seconds
 
 
 def torch_figures(archive: Path) -> list[Figure]:
@@ -75,8 +84,49 @@ def torch_figures(archive: Path) -> list[Figure]:
             times = [one.times for one in programs if one.times is not None]
             placed, total = sum(each.placed_seconds for each in times), sum(each.device_seconds for each in times)
             work = sum(len(each.step) for each in times)
-            measured.append(Figure(f"device time placed, {trace}", placed / total, "", name, work))
+            # What ran outside of the compiled code (the loss, the optimizer) is of no launch.
+            least = None if "launches" in trace else 0.995
+            measured.append(Figure(f"device time placed, {trace}", placed / total, "", name, work, at_least=least))
+            measured.append(
+                Figure(
+                    f"node times / device time, {trace}",
+                    total / device_seconds(traces[trace.split(",")[0]]),
+                    "",
+                    name,
+                    work,
+                    at_most=1.001,
+                    at_least=0.999,
+                )
+            )
         return measured
+
+
+def device_seconds(trace: Path) -> float:
+    """What all kernels, copies and fills of a trace take, from the file itself."""
+    data = trace.read_bytes()
+    events = json.loads(gzip.decompress(data) if trace.suffix == ".gz" else data)["traceEvents"]
+    return float(sum(event["dur"] for event in events if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")) * 1e-6)
+
+
+def cuda_graph_figures() -> list[Figure]:
+    """Of a step of torch.compile captured in CUDA graphs, whose kernels no operator launched; the truth is the same step without them."""
+    name = "h200_torch_cuda_graphs"
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory, "attention.native")
+        program.write_bytes(gzip.decompress((SAMPLES / "attention.native.gz").read_bytes()))
+        (truth,), (captured,) = (
+            load_timed(str(program), profile=str(SAMPLES / f"{trace}.json.gz")) for trace in ("attention", "attention_graphs")
+        )
+    assert truth.times is not None and captured.times is not None
+    right = sum(min(seconds, captured.times.seconds.get(node, 0.0)) for node, seconds in truth.times.seconds.items())
+    least = min(truth.times.placed_seconds, captured.times.placed_seconds)
+    note = "of what is in the compiled code; two runs differ by some of the rest"
+    total = captured.times.device_seconds / device_seconds(SAMPLES / "attention_graphs.json.gz")
+    work = len(captured.times.step)
+    return [
+        Figure("device time on the right launch", right / least, "", name, work, at_least=0.99, note=note),
+        Figure("node times / device time", total, "", name, work, at_most=1.001, at_least=0.999),
+    ]
 
 
 def figures(archive: Path, xprof: Path | None) -> list[Figure]:
@@ -108,7 +158,8 @@ def figures(archive: Path, xprof: Path | None) -> list[Figure]:
         Figure(f"place, {LONG} times the steps", longer, "s", name, len(long)),
     ]
     if xprof is not None:
-        measured.insert(1, Figure("device time placed by XProf", xprof_seconds(xprof, data) / total, "", name, len(events)))
+        for tool, seconds in xprof_seconds(xprof, data).items():
+            measured.append(Figure("device time placed", seconds / total, "", name, len(events), tool=f"XProf, {tool}"))
     if is_named:
         truth = place(program, events)
         right = sum(min(seconds, times.seconds.get(node, 0.0)) for node, seconds in truth.seconds.items())
@@ -122,9 +173,9 @@ def main() -> None:
     parser.add_argument("--xprof", type=Path, metavar="PYTHON")
     parser.add_argument("--keep", action="store_true")
     chosen = parser.parse_args()
-    measured = [figure for path in chosen.archives for figure in figures(path, chosen.xprof)]
+    measured = [figure for path in chosen.archives for figure in figures(path, chosen.xprof)] + cuda_graph_figures()
     for figure in measured:
-        print(f"{figure.graph:34} {figure.name:40} {figure.value:.6g} {figure.unit} {figure.target}")
+        print(f"{figure.graph:34} {figure.tool:26} {figure.name:45} {figure.value:.6g} {figure.unit} {figure.target}")
     if chosen.keep:
         keep("attribution", measured)
 

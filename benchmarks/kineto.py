@@ -1,6 +1,6 @@
 """How long a large trace of PyTorch's profiler takes to read, and how much memory.
 
-    python benchmarks/kineto.py [--trace TRACE.json] [--gigabytes 1]
+    python benchmarks/kineto.py [--trace TRACE.json] [--gigabytes 1] [--keep]
 
 repeats the events of a real trace, with other times and ids, until the file has that size, and reads it in a process of its own. The
 default trace is the eager training step in ../shared/data/profiles.
@@ -18,6 +18,8 @@ import tarfile
 import tempfile
 import time
 from pathlib import Path
+
+from results import Figure, keep
 
 DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "profiles" / "h200_torch_train_step.tar.gz"
 NUMBERS = re.compile(r'("(?:ts|External id|correlation|Sequence number|id)": )(\d+)')
@@ -75,6 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trace", type=Path)
     parser.add_argument("--gigabytes", type=float, default=1.0)
+    parser.add_argument("--keep", action="store_true")
     parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.read:
@@ -84,7 +87,18 @@ def main() -> None:
         path = Path(directory) / "large.json"
         copies = write_large(real_trace(options.trace), path, int(options.gigabytes * 1e9))
         print(f"{path.stat().st_size / 1e9:.2f} GB, {copies} copies of the trace", flush=True)
-        subprocess.run([sys.executable, __file__, "--read", str(path)], check=True)
+        done = subprocess.run([sys.executable, __file__, "--read", str(path)], check=True, stdout=subprocess.PIPE)
+        facts = json.loads(done.stdout)
+        print(json.dumps(facts))
+        if options.keep:
+            graph, size = "PyTorch trace, eager step", path.stat().st_size
+            keep(
+                "profile_sizes",
+                [
+                    Figure("CPU time to read", facts["cpu_seconds"], "s", graph, size, at_most=30),
+                    Figure("peak memory", facts["peak_megabytes"], "MB", graph, size, at_most=1000),
+                ],
+            )
 
 
 if __name__ == "__main__":

@@ -43,6 +43,8 @@ GRAPHS = {
 OTHERS = {
     "parse_hlo": "Reading HLO text",
     "attribution": "Kernels of a profile on instructions",
+    "profile_sizes": "Large profiles",
+    "flops": "FLOPs against other counts",
     "pt2": "Reading `.pt2` files",
     "record": "Recordings",
     "timeline": "A recording in the viewer",

@@ -1,7 +1,7 @@
 """Traces of PyTorch's profiler: sums that agree with the file, and times on the nodes that ran.
 
 The samples are two training steps of one small model on an H200, with PyTorch 2.11: eager, compiled, and compiled with CUDA graphs; events
-and arguments that opscope does not read were removed.
+and arguments that opscope does not read were removed. `attention*` is a transformer in bfloat16, compiled with and without CUDA graphs.
 """
 
 from __future__ import annotations
@@ -123,6 +123,17 @@ def test_kernels_of_a_cuda_graph_are_where_those_of_operators_are(logs: Path) ->
         assert timed.times is not None
         placed.append({node: {kernel.partition(" (")[0] for kernel in kernels} for node, kernels in timed.times.kernels.items()})
     assert placed[0] == placed[1]
+
+
+def test_attention_in_a_cuda_graph_is_on_its_own_launch(tmp_path: Path) -> None:
+    """A transformer, recorded with codegen=True. Attention has several kernels, and a product may have its reduction between two others."""
+    program = tmp_path / "attention.native"
+    program.write_bytes(gzip.decompress((SAMPLES / "attention.native.gz").read_bytes()))
+    times = [load_timed(str(program), profile=str(SAMPLES / f"{name}.json.gz"))[0].times for name in ("attention", "attention_graphs")]
+    truth, captured = (each.seconds if each else {} for each in times)
+    assert truth.keys() == captured.keys() and len(truth) == 147
+    right = sum(min(seconds, captured[node]) for node, seconds in truth.items())
+    assert right > 0.99 * min(sum(truth.values()), sum(captured.values()))
 
 
 def test_how_a_file_is_cut_or_formatted_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

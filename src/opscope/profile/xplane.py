@@ -14,7 +14,7 @@ from pathlib import Path
 from opscope.errors import SourceError
 from opscope.profile.model import Event, Module, Profile
 from opscope.protobuf.wire import Message
-from opscope.protobuf.xplane import XPLANE, RawEvent, line_events, wanted_stats
+from opscope.protobuf.xplane import XPLANE, RawEvent, line_events
 
 _WANTED = ("hlo_op", "hlo_module", "program_id", "run_id", "cuda_graph_node_id", "name")
 _METADATA_PLANE = "/host:metadata"
@@ -99,21 +99,38 @@ def _event_metadata(plane: Message) -> dict[int, Message]:
     return {entry.get("key", 0): entry.get("value", {}) for entry in plane.get("event_metadata", ())}
 
 
+_MOST_DECODED = 100_000
+
+
 class _Stats:
     """The stats of a plane that opscope reads, by name."""
 
     def __init__(self, plane: Message) -> None:
         self.names = _stat_names(plane)
         self.wanted = {number: name for number, name in self.names.items() if name in _WANTED}
+        self._decoded: dict[bytes, tuple[str, object]] = {}
+        """Stats by their bytes: an instruction has the same in each step."""
 
-    def values(self, stats: Mapping[int, Mapping[str, object]]) -> dict[str, object]:
-        """Values by name. A text may be in the table of names."""
+    def of(self, line: bytes, raw: RawEvent) -> dict[str, object]:
+        """The values of an event, by name."""
         values: dict[str, object] = {}
-        for number, stat in stats.items():
-            for key, value in stat.items():
-                if key != "metadata_id":
-                    values[self.wanted[number]] = self.names.get(value, "") if key == "ref_value" and isinstance(value, int) else value
+        for start, stop in raw.stats:
+            stat = line[start:stop]
+            name, value = self._decoded.get(stat) or self._decode(stat)
+            if name:
+                values[name] = value
         return values
+
+    def _decode(self, stat: bytes) -> tuple[str, object]:
+        """The name and the value of a stat; no name if it is not wanted. A text may be in the table of names."""
+        message = XPLANE.decode("XStat", stat)
+        number = message.pop("metadata_id", 0)
+        name, value = "", None
+        for key, each in message.items():
+            name, value = self.wanted.get(number, ""), self.names.get(each, "") if key == "ref_value" else each
+        if len(self._decoded) < _MOST_DECODED:
+            self._decoded[stat] = name, value
+        return name, value
 
 
 def _events(plane: Message, profile: Profile, *, is_nested: bool) -> list[Event]:
@@ -127,19 +144,19 @@ def _events(plane: Message, profile: Profile, *, is_nested: bool) -> list[Event]
         about_line = XPLANE.decode("XLine", line)
         first, stream = about_line.get("timestamp_ns", 0) * 1000, str(about_line.get("name", ""))
         own: list[Event] = []
-        for raw in line_events(line):
-            values = stats.values(wanted_stats(line, raw, stats.wanted))
+        for raw in line_events(line, stats.wanted):
+            values = stats.of(line, raw)
             if "hlo_op" not in values and "hlo_module" not in values:
                 continue
             program = _number(values.get("program_id"))
             if program not in profile.modules:
                 program = _program_named(str(values.get("hlo_module", "")), program, programs, profile)
-            own.append(_event(raw, first, metadata, values, program)._replace(stream=stream))
+            own.append(_event(raw, first, metadata, values, program, stream))
         events += _own_times(own) if is_nested else own
     return events
 
 
-def _event(raw: RawEvent, first: int, metadata: Mapping[int, Message], values: Mapping[str, object], program: int) -> Event:
+def _event(raw: RawEvent, first: int, metadata: Mapping[int, Message], values: Mapping[str, object], program: int, stream: str) -> Event:
     return Event(
         metadata.get(raw.metadata, {}).get("name", ""),
         str(values.get("hlo_op", "")),
@@ -148,6 +165,7 @@ def _event(raw: RawEvent, first: int, metadata: Mapping[int, Message], values: M
         program,
         _number(values.get("run_id")),
         _number(values.get("cuda_graph_node_id")),
+        stream,
     )
 
 
@@ -199,13 +217,11 @@ def _tpu_events(plane: Message, profile: Profile) -> list[Event]:
     if "XLA Ops" in lines:
         line = lines["XLA Ops"]
         first = XPLANE.decode("XLine", line).get("timestamp_ns", 0) * 1000
-        for raw in line_events(line):
+        for raw in line_events(line, stats.wanted):
             at = bisect_right(starts, first + raw.offset) - 1
             _, program, run = runs[at] if at >= 0 else (0, 0, 0)
             about = metadata.get(raw.metadata, {})
             name = (about.get("display_name") or about.get("name", "")).partition(" = ")[0].lstrip("%")
-            values = stats.values(wanted_stats(line, raw, stats.wanted))
-            events.append(
-                _event(raw, first, metadata, {**values, "hlo_op": name, "run_id": run}, program)._replace(name=name, stream="XLA Ops")
-            )
+            values = stats.of(line, raw)
+            events.append(_event(raw, first, metadata, {**values, "hlo_op": name, "run_id": run}, program, "XLA Ops")._replace(name=name))
     return _own_times(events)

@@ -45,24 +45,34 @@ class RawEvent(NamedTuple):
     stats: list[tuple[int, int]]
 
 
-def line_events(line: bytes) -> Iterator[RawEvent]:
-    """The events of an XLine, without dictionaries: a trace has millions of them."""
+def line_events(line: bytes, wanted: Collection[int] = ()) -> Iterator[RawEvent]:
+    """The events of an XLine, without dictionaries: a trace has millions of them. Stats are those whose metadata is wanted, which is
+    written first, so that the others need no decoding."""
     pos, end = 0, len(line)
     while pos < end:
-        key, pos = varint(line, pos, end)
+        key = line[pos]
         if key != _EVENTS:
+            key, pos = varint(line, pos, end)
             pos = after_value(line, pos, end, key)
             continue
-        stop = after_value(line, pos, end, key)
-        pos = varint(line, pos, end)[1]
+        stop = after_value(line, pos + 1, end, key)
+        pos = varint(line, pos + 1, end)[1]
         metadata = offset = duration = 0
         stats: list[tuple[int, int]] = []
         while pos < stop:
-            key, pos = varint(line, pos, stop)
+            key = line[pos]
+            pos += 1
             if key == _STATS:
-                size, pos = varint(line, pos, stop)
-                stats.append((pos, pos + size))
-                pos = after_value(line, pos - 1, stop, key) if pos + size > stop else pos + size
+                size = line[pos] if pos < stop else 128
+                if size > 127:
+                    size, pos = varint(line, pos, stop)
+                else:
+                    pos += 1
+                if pos + size > stop:
+                    after_value(line, pos - 1, stop, key)
+                if size > 1 and line[pos] == _METADATA and (line[pos + 1] in wanted or line[pos + 1] > 127):
+                    stats.append((pos, pos + size))
+                pos += size
             elif key == _METADATA:
                 metadata, pos = varint(line, pos, stop)
             elif key == _OFFSET:
@@ -70,16 +80,6 @@ def line_events(line: bytes) -> Iterator[RawEvent]:
             elif key == _DURATION:
                 duration, pos = varint(line, pos, stop)
             else:
+                key, pos = varint(line, pos - 1, stop)
                 pos = after_value(line, pos, stop, key)
         yield RawEvent(metadata, offset, duration, stats)
-
-
-def wanted_stats(line: bytes, event: RawEvent, wanted: Collection[int]) -> dict[int, dict[str, object]]:
-    """The stats of an event whose metadata is wanted, by metadata."""
-    chosen = {}
-    for start, stop in event.stats:
-        if stop - start > 1 and line[start] == _METADATA:  # written first, so that the others need no decoding
-            number = line[start + 1] if line[start + 1] < 128 else varint(line, start + 1, stop)[0]
-            if number in wanted:
-                chosen[number] = XPLANE.decode("XStat", line[start:stop])
-    return chosen
