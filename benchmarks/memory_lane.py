@@ -11,6 +11,7 @@ highlight half of the run, and the longest time for which the page did not answe
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import statistics
 import subprocess
@@ -92,12 +93,12 @@ def in_viewer(name: str, source: Path, size: int) -> list[Figure]:
         brushing = brush(page)
         blocked = page.evaluate("window.blocked")
         browser.close()
-    of = (name, size)
+    of, load = (name, size), f"load average {os.getloadavg()[0]:.0f}"
     return [
-        Figure("panel open", opening, "s", *of),
-        Figure("hover, median", 1e3 * hovering, "ms", *of),
-        Figure("half of the run highlighted", 1e3 * brushing, "ms", *of),
-        Figure("longest block", blocked, "ms", *of, at_most=LONGEST_BLOCK_MS),
+        Figure("panel open", opening, "s", *of, note=load),
+        Figure("hover, median", 1e3 * hovering, "ms", *of, note=load),
+        Figure("half of the run highlighted", 1e3 * brushing, "ms", *of, note=load),
+        Figure("longest block", blocked, "ms", *of, at_most=LONGEST_BLOCK_MS, note=load),
     ]
 
 
