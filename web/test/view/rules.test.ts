@@ -85,6 +85,34 @@ describe("reducers", () => {
     expect(view.expandable[boxNamed(view, "n:r")]).toBe(0);
   });
 
+  it("take no value into themselves, so that it would have no box", () => {
+    const types = ["f32[8, 512]"];
+    const parameter = { role: "parameter" as const, op: "parameter", types };
+    const net = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "w", ...parameter },
+          { id: "start", op: "exp", inputs: ["w"], types },
+          { id: "x", ...parameter },
+          { id: "r", op: "reduce", inputs: ["x", "start"], calls: ["region"], types },
+          { id: "y", op: "dot", inputs: ["x", "r"], types },
+        ],
+      },
+      {
+        name: "region",
+        nodes: [
+          { id: "a", ...parameter },
+          { id: "b", ...parameter },
+          { id: "s", op: "add", inputs: ["a", "b"], types },
+        ],
+      },
+    ]);
+    const view = buildView(net, { depth: 9 });
+    expect(boxLines(view)).toContain("node n:x");
+    expect(edgeLines(view)).toEqual(expect.arrayContaining(["n:x -> n:r", "n:x -> n:y"]));
+  });
+
   it("are named on a box that is not expanded, also when every node is a box", () => {
     const view = buildView(program, { depth: 0, allNodes: true });
     expect(view.title[boxNamed(view, "n:r")]).toBe("reduce: add");

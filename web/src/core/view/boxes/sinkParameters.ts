@@ -2,8 +2,8 @@
  * A parameter that first goes into an open call (a weight of the forward half) is drawn inside, next to the operation that uses it and
  * in the group of that operation, not in a row outside the frame. Its other users are connected to it there.
  *
- * Operands of loops and branches are more than passed on, a fusion is one step, and data begins the flow where it enters: none of
- * these moves.
+ * Operands of loops, branches and reductions are more than passed on, a fusion is one step, and data begins the flow where it enters:
+ * none of these moves.
  */
 
 import { Input } from "../ops/inputs";
@@ -23,7 +23,7 @@ export function movesInto(placement: Placement, instance: Instance, parameter: n
   if (!isOpenCall(placement, instance, call)) return -1;
   const { calls, inputs, nodePlace } = program;
   const graph = calls.value[calls.start[call]];
-  if (calls.start[call + 1] - calls.start[call] !== 1 || traits.isFusionBody[graph]) return -1;
+  if (calls.start[call + 1] - calls.start[call] !== 1 || traits.isFusionBody[graph] || traits.reducerOp[graph] >= 0) return -1;
   const isLoop = nodePlace[call] >= 0;
   if (chooses(program, call) || isLoop) return -1;
   const { start } = traits.index.parameters;
