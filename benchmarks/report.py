@@ -56,6 +56,7 @@ OTHERS = {
     "memory_lane": "The memory lane of 100,000 nodes",
     "inferred_halves": "Forward and backward without names",
     "structure": "Repeated blocks without names",
+    "zoo": "Public models and programs",
     "large": "A program of a million nodes",
     "large_inputs": "Large inputs",
     "fuzz": "Damaged files",

@@ -13,7 +13,7 @@ from opscope.analysis.cost import Cost, CostModel
 from opscope.analysis.cost_metrics import BYTES, FLOPS, INTENSITY, with_costs
 from opscope.analysis.info import info_of
 from opscope.program import UNKNOWN_TYPE, Program, ProgramBuilder, TensorType
-from opscope.readers import read
+from opscope.readers import capture_object, read
 from opscope.readers.source import Source
 
 
@@ -70,6 +70,17 @@ def test_flops_are_those_of_xla(name: str, compiled: bool) -> None:
     assert cost.unknown == 0
     column = with_costs(costs.program).main.metrics["flops"]
     assert sum(column.values()) == cost.flops, "the metric adds up to XLA's total, calls and their bodies counted once"
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize("name", ["pool", "pool_gradient"])
+def test_the_pools_of_a_jaxpr_cost_what_xla_says(name: str) -> None:
+    """The last equation is all that is lowered: a jaxpr of a gradient also has the forward half, which nothing reads."""
+    jax = pytest.importorskip("jax")
+    function, args = _cases()[name]
+    costs = CostModel(capture_object(function, *args))
+    column, last = with_costs(costs.program).main.metrics["flops"], costs.program.main.nodes[-1]
+    assert column[last.id] == jax.jit(function).lower(*args).cost_analysis()["flops"] and not costs.unknown_flops_ops
 
 
 @pytest.mark.frameworks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -39,13 +40,16 @@ def check(function: Any, args: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _beside_xla(function: Any, args: tuple[Any, ...], programs: dict[str, Program]) -> dict[str, Any]:
-    """Equations and FLOPs, of what JAX itself can lower as it is."""
+    """Equations and FLOPs, of functions. Of a module, JAX by itself would take the parameters as constants."""
+    jitted = function if hasattr(function, "trace") else jax.jit(function) if inspect.isfunction(function) else None
+    if jitted is None:
+        return {}
     try:
-        traced = jax.jit(function).trace(*args)
+        traced = jitted.trace(*args)
         lowered = traced.lower()
         costs = {"hlo": lowered.cost_analysis(), "optimized": lowered.compile().cost_analysis()}
     except Exception:
-        return {}  # a module, which opscope made a function of
+        return {}  # its arguments are modules, which opscope takes apart
     row: dict[str, Any] = {"flops": {}}
     equations = _equations(traced.jaxpr)
     if "jaxpr" in programs and equations != sum(node.role == "op" for graph in programs["jaxpr"] for node in graph):

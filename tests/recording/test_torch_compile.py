@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import runpy
 import sys
@@ -199,6 +200,14 @@ def test_the_partition_calls_forward_and_backward_and_says_what_is_computed_twic
     assert became == {"forward", "backward"}
 
 
+def test_a_wrapper_has_the_name_of_the_module_that_it_is_called_for(tmp_path: Path) -> None:
+    """torch.compile wraps the call of a module of torch.nn, and transformers that of every model."""
+    torch._dynamo.reset()
+    with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
+        rec.torch(torch.nn.Linear(2, 2), torch.ones(1, 2))
+        assert rec.recording.modules == ["Linear.forward 0/0"]
+
+
 def test_graph_breaks_and_new_sizes_create_modules(tmp_path: Path) -> None:
     def stretched(x: Any) -> Any:
         y = x.relu() + 1
@@ -218,6 +227,8 @@ def test_graph_breaks_and_new_sizes_create_modules(tmp_path: Path) -> None:
     names = [name.rpartition(".")[2] for name in recording.modules]
     resumed = next(name.split()[0] for name in names if name.startswith("torch_dynamo_resume"))
     assert names == ["stretched 0/0", f"{resumed} 1/0", "stretched 0/1", f"{resumed} 1/1"]
+    line = inspect.getsourcelines(stretched)[1] + 2
+    assert recording.attrs["remarks"] == [f"graph break at {__file__}:{line}: Call to `torch._dynamo.graph_break()`"]
     first, _, again, _ = (next(s for s in recording if s.module == module) for module in recording.modules)
     assert [first.program.main["relu"].outputs[0].shape, len(again.program.main["relu"].outputs[0].shape)] == [(3,), 1]
     assert isinstance(again.program.main["relu"].outputs[0].shape[0], str), "the size became a symbol"

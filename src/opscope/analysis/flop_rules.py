@@ -194,6 +194,18 @@ _LABELLED: dict[str, _Rule] = {"dot": _dot, "dot_general": _dot, "convolution": 
 """Products whose attributes say which dimensions are what, as in HLO, StableHLO and JAX."""
 _LABELS = frozenset(["dim_labels", "dim_numbers", *(key for key, _ in _CONTRACTED)])
 
+
+def _windowed(graph: Graph, node: Node) -> int | None:
+    out, window = _elements(list(node.outputs[:1])), window_size(node.attrs)
+    return out * (window - 1) if out is not None and window is not None else None
+
+
+def _pooled_back(graph: Graph, node: Node) -> int | None:
+    """The gradient of a maximum over windows, in a jaxpr: each of its elements is added once, after a choice within its window."""
+    gradient, window = _elements(_input_types(graph, node)[:1]), window_size(node.attrs)
+    return gradient * window if gradient is not None and window is not None else None
+
+
 _RULES: dict[str, _Rule] = {
     **_LABELLED,
     "sort": _sort,
@@ -203,6 +215,8 @@ _RULES: dict[str, _Rule] = {
     "fft": _fft,
     "triangular_solve": _triangular_solve,
     "cholesky": _cholesky,
+    **dict.fromkeys(("reduce_window_max", "reduce_window_min", "reduce_window_sum"), _windowed),
+    "select_and_scatter_add": _pooled_back,
 }
 
 
@@ -220,11 +234,6 @@ def _reduced(graph: Graph, node: Node) -> int | None:
     """For each result, a reduction of n elements applies its function n - 1 times."""
     inputs, out = _elements(_input_types(graph, node)[:1]), _elements(list(node.outputs[:1]))
     return inputs - out if inputs is not None and out is not None else None
-
-
-def _windowed(graph: Graph, node: Node) -> int | None:
-    out, window = _elements(list(node.outputs[:1])), window_size(node.attrs)
-    return out * (window - 1) if out is not None and window is not None else None
 
 
 def _mapped(graph: Graph, node: Node) -> int | None:

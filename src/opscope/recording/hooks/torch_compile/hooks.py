@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 from opscope.errors import OpscopeError
 from opscope.program import Path
 from opscope.recording.hooks.torch_compile.chain import WHOLE_GRAPH, Chain
+from opscope.recording.hooks.torch_compile.frames import break_reasons, compiled_function, reason_text
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD
 from opscope.recording.hooks.torch_compile.launches import record_launches
 from opscope.recording.hooks.torch_compile.passes import PassWatcher
@@ -50,6 +51,7 @@ class Hooks:
         self._local = threading.local()
         self._undo: list[Callable[[], None]] = []
         self._titles: set[str] = set()
+        self._breaks = len(break_reasons())
         self.installed = False
         self.everything = False
         """Whether to record everything that torch.compile compiles, or only what `rec.torch` does."""
@@ -150,12 +152,20 @@ class Hooks:
     def _title(self, model: Any) -> str:
         """A title such as `MLP.forward 0/1`: the function, and Dynamo's compile id (frame / recompilation)."""
         number = str(getattr(model, "meta", {}).get("dynamo_compile_id") or "")
-        title = " ".join(filter(None, (_compiled_function(), number))) or "graph"
+        title = " ".join(filter(None, (compiled_function(), number))) or "graph"
         unique, count = title, 2
         while unique in self._titles:
             unique, count = f"{title} #{count}", count + 1
         self._titles.add(unique)
         return unique
+
+    def note_breaks(self) -> None:
+        """Add a remark on each graph break since the last time: where it is, and why."""
+        reasons = break_reasons()
+        for reason in reasons[self._breaks :]:
+            with self.remarks.safely("the reason of a graph break"):
+                self.remarks.add(f"graph break at {reason_text(reason)}")
+        self._breaks = len(reasons)
 
     def _record_stage(self, module: Any, pipeline: Path, part: str, run: Callable[[], Any]) -> Any:
         """Run the passes of one stage, and record the changes before and after them that no observer sees."""
@@ -264,17 +274,6 @@ def is_part_of(module: Any, root: Any) -> bool:
     return module is root or any(inner is module for inner in root.modules())
 
 
-def _compiled_function() -> str:
-    """The function that Dynamo is compiling: a frame above us has its code object."""
-    frame = sys._getframe()
-    while frame is not None:
-        if frame.f_code.co_name == "_compile" and frame.f_globals.get("__name__") == "torch._dynamo.convert_frame":
-            code = frame.f_locals.get("code")
-            return str(getattr(code, "co_qualname", getattr(code, "co_name", ""))).replace("<locals>.", "")
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
-
-
 def post_grad_passes(module: Any, example_inputs: Any, is_inference: bool) -> None:
     """Run what Inductor runs on a graph before it lowers it."""
     import torch
@@ -321,6 +320,7 @@ def watching(recorder: Recorder, codegen: bool = False) -> Iterator[None]:
     hooks.codegen, hooks.everything = codegen, True
     try:
         yield
+        hooks.note_breaks()
         if hooks.compiled == before[2]:
             hooks.remarks.add(
                 "nothing was compiled in the block; call torch._dynamo.reset() first to compile again what was compiled earlier"
@@ -370,6 +370,7 @@ def record_torch(
     before = hooks.compiled
     hooks.codegen = codegen
     result = _compiled(function, hooks, compile_options or {})(*args, **kwargs)
+    hooks.note_breaks()
     if hooks.compiled == before:
         hooks.remarks.add("nothing was compiled; torch.compile ran the function eagerly")
     return result

@@ -1,0 +1,51 @@
+"""What Dynamo says about the function that it compiles: whose it is, and why a graph ends."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_LOCAL = "<locals>."
+_INSTALLED = "/site-packages/"
+
+
+def compiled_function() -> str:
+    """The function that Dynamo is compiling: a frame above us has its code object.
+
+    A function inside another is often a wrapper (`can_return_tuple.wrapper` around every model of transformers). If it is called for a
+    module, the module's class says more.
+    """
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "_compile" and frame.f_globals.get("__name__") == "torch._dynamo.convert_frame":
+            code = frame.f_locals.get("code")
+            name = str(getattr(code, "co_qualname", getattr(code, "co_name", "")))
+            module = _module_of(frame.f_locals) if _LOCAL in name else None
+            return name.replace(_LOCAL, "") if module is None else f"{type(module).__name__}.forward"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+def _module_of(arguments: dict[str, Any]) -> Any:
+    """The module that a wrapper is called for: its `self`, or what the function that it wraps belongs to."""
+    from torch import nn
+
+    variables = arguments.get("locals")
+    candidates = [variables.get("self")] if isinstance(variables, dict) else []
+    for cell in arguments.get("closure") or ():
+        function = getattr(cell, "cell_contents", None)
+        candidates += [function, getattr(function, "__self__", None)]
+    return next((each for each in candidates if isinstance(each, nn.Module)), None)
+
+
+def break_reasons() -> list[Any]:
+    """Dynamo's list of reasons why graphs ended. It is private to torch; without it, no reason is recorded."""
+    return getattr(getattr(sys.modules.get("torch._dynamo"), "utils", None), "graph_break_reasons", [])
+
+
+def reason_text(reason: Any) -> str:
+    """A reason in one line, with the innermost line of the user's own: "model.py:14: Tensor.item()"."""
+    text = next((line.strip() for line in str(reason.reason).splitlines() if line.strip()), "no reason given")
+    frames = list(reason.user_stack)
+    place = next((frame for frame in reversed(frames) if _INSTALLED not in frame.filename), frames[-1] if frames else None)
+    return text if place is None else f"{place.filename}:{place.lineno}: {text}"
