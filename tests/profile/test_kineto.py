@@ -169,6 +169,16 @@ def test_what_is_left_of_a_damaged_trace_is_shown(tmp_path: Path, capsys: pytest
 ODD: tuple[Any, ...] = ([1], "x", None, 1e300, 1e308)
 
 
+def test_another_clock_on_the_device_changes_no_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kernels are placed by who launched them, not by when they ran: here they end before anything was launched."""
+    events = [{**event, "ts": event["ts"] - 5e6} if event.get("cat") in DEVICE else event for event in events_of(EAGER)]
+    path = tmp_path / "skewed.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    skewed, true = cost(capsys, path), cost(capsys, EAGER)
+    assert skewed["profile"]["phases"] == pytest.approx(true["profile"]["phases"])
+    assert [(row["node"], row["module"]) for row in skewed["rows"]] == [(row["node"], row["module"]) for row in true["rows"]]
+
+
 def test_an_event_of_any_shape_is_at_most_damaged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events = events_of(GRAPHS)
     span = next(event for event in events if event.get("cat") == "cpu_op")
