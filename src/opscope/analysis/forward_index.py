@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
 from opscope.ops import facts_of, plain_name
-from opscope.program import DIRECTION_ATTR, Details, Graph, Node, NodeKey
+from opscope.program import DIRECTION_ATTR, RECOMPUTED, Details, Graph, Node, NodeKey
 
 _MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
@@ -218,14 +218,20 @@ class ForwardIndex:
         return computing or (key,)
 
     def _related(self, origin: Origin) -> _Relatives:
-        """Forward nodes by the strongest evidence there is; helpers only if that evidence leads to nothing else."""
+        """Forward nodes by the strongest evidence there is; helpers only if that evidence leads to nothing else, and what is only computed
+        again only if the line does not either: jax.checkpoint gives it the frames of the backward half."""
+        recomputed = None
         for evidence, strict, loose in origin.keys:
             for helper in (False, True):
                 same = self.by_key.get((helper, strict), [])[:_MOST_COMPARED]
                 others = self.by_key.get((helper, loose), [])[:_MOST_COMPARED]
-                if others:
-                    return _Relatives(tuple(dict.fromkeys([*same, *others])), evidence, loose, helper, frozenset(same))
-        return _Relatives((), "", -1, False, frozenset())
+                if not others or (recomputed is not None and (helper or evidence != "line")):
+                    continue
+                relatives = _Relatives(tuple(dict.fromkeys([*same, *others])), evidence, loose, helper, frozenset(same))
+                if evidence != "place" or any(self.origin[key].direction != RECOMPUTED for key in relatives.nodes):
+                    return relatives
+                recomputed = relatives
+        return recomputed or _Relatives((), "", -1, False, frozenset())
 
     def _results_read(self, part: Part, node: Node, origin: Origin, values: Iterable[NodeKey]) -> list[NodeKey]:
         """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x). A result that is used
