@@ -174,10 +174,13 @@ def directions_compared(text: Text) -> Iterator[tuple[str, str]]:
     """For each operation: its direction by its name, and as it is inferred without names."""
     from opscope.analysis.directions import directions
     from opscope.analysis.halves import with_halves
+    from opscope.program import BACKWARD, RECOMPUTED
     from opscope.readers.hlo.module import parse_hlo
 
     named, plain = parse_hlo(text.named)[0], with_halves(parse_hlo(text.plain)[0])
-    truth, inferred = directions(named), directions(plain)
+    stated, inferred = directions(named), directions(plain)
+    # Only names say what is recomputed.
+    truth = {name: [BACKWARD if mark == RECOMPUTED else mark for mark in marks] for name, marks in stated.items()}
     for graph in named:
         by_id = dict(zip((node.id for node in plain[graph.name]), inferred[graph.name], strict=True))
         for node, mark in zip(graph, truth[graph.name], strict=True):
