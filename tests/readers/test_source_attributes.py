@@ -74,7 +74,7 @@ def test_compares_keep_their_direction_before_and_after_optimization(lowered: An
         [program] = parse_hlo(text)
         assert Counter(node.attrs["direction"] for node in compares(program)) == directions_in(text)
         assert directions_in(text)["LT"]
-        assert all(node.attrs[DIRECTION_ATTR] in ("forward", "backward") for node in compares(program))
+        assert all(node.attrs[DIRECTION_ATTR] in ("forward", "recomputed") for node in compares(program))
         assert groupings_of(program)[0] == "direction"
 
 
@@ -101,7 +101,7 @@ def test_direction_in_json_and_in_exported_hlo(run: Run, tmp_path: Path, lowered
     graphs = json.loads((tmp_path / "step.json").read_text())["graphs"]
     written = [node["attrs"] for graph in graphs for node in graph["nodes"] if node["op"] == "compare"]
     assert Counter(attrs["direction"] for attrs in written) == directions_in(source.read_text())
-    assert {attrs[DIRECTION_ATTR] for attrs in written} == {"forward", "backward"}
+    assert {attrs[DIRECTION_ATTR] for attrs in written} == {"forward", "recomputed"}
     assert opscope.load(tmp_path / "step.json") == enrich(program)
 
     graph = next(graph for graph in program if any(node.op == "compare" for node in graph))
