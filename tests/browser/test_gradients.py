@@ -98,6 +98,19 @@ def test_two_nodes_show_the_chain_rule_between_them(viewer: Viewer) -> None:
     assert chain.locator("sup").inner_text() == "2"
 
 
+@pytest.mark.step("0.15")
+def test_an_operand_that_is_read_twice_has_both_terms_in_the_chain_rule(open_file: Open, tmp_path: Path) -> None:
+    """The derivative of x ⊙ x is twice x, not x."""
+    source = tmp_path / "square.hlo"
+    source.write_text("HloModule m\n\nENTRY e {\n  x = f32[4] parameter(0)\n  t = f32[4] tanh(x)\n  ROOT s = f32[4] multiply(t, t)\n}\n")
+    viewer = open_file(opscope.load(source))
+    viewer.row("tanh").click()
+    viewer.idle()
+    viewer.row("multiply").click(modifiers=["Shift"])
+    viewer.idle()
+    assert "dt = ds ⊙ t + ds ⊙ t" in viewer.page.get_by_label("Chain rule").inner_text()
+
+
 def test_what_has_no_gradient_says_why_and_parameters_show_the_sum_of_their_uses(open_file: Open) -> None:
     import jax.numpy as jnp
 

@@ -168,11 +168,13 @@ export function chainRule(index: ProgramIndex, from: number, to: number): ChainS
   for (let node = to; node !== from && steps.length < LONGEST_CHAIN; node = before.get(node)!) {
     const operand = before.get(node)!;
     const rule = ruleOf(index, node);
-    const letter = rule && lettersOf(index, node, rule)[inputs.value.subarray(inputs.start[node], inputs.start[node + 1]).indexOf(operand)];
+    // A node may read the operand twice (x ⊙ x): its gradient is the sum over both.
+    const letters = rule ? lettersOf(index, node, rule).filter((_, i) => inputs.value[inputs.start[node] + i] === operand) : [];
+    const terms = letters.flatMap((letter) => (letter && rule?.vjp[letter]) || []);
     steps.push({
       node: nodeName(index, node),
       operand: nodeName(index, operand),
-      text: (letter && rule?.vjp[letter]) ?? "",
+      text: terms.join(" + "),
       nodes: rule ? namesOf(index, node, rule) : {},
       why: rule?.y === "" ? rule.note : "",
     });
