@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TypeAlias
 
 from opscope.analysis.loop_slots import Slot, body_of, results_of, slots_of_body
+from opscope.analysis.moved import SLICES
 from opscope.ops import BARRIERS, LOOPS, facts_of, plain_name
 from opscope.ops.loops import constants_of
 from opscope.program import WHOLE, Graph, Node, NodeKey, Program, ValueRef, whole_number
 
-SLICES = frozenset(["dynamic_slice", "slice", "gather"])
 _RESHAPES = frozenset(["reshape", "broadcast_in_dim", "broadcast", "bitcast", "squeeze"])
 """What makes an element out of a slice of a stack, and a slice out of an element."""
 _UNCHANGED = frozenset[Slot](["constant", "stacked input"])

@@ -18,9 +18,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opscope.analysis.called_values import SLICES, CalledValues
+from opscope.analysis.called_values import CalledValues
 from opscope.analysis.derivatives import REDUCING
 from opscope.analysis.forward_index import Evidence, ForwardIndex, Key, Origin, Part, origin_of
+from opscope.analysis.moved import SLICES
 from opscope.analysis.recomputed import repeated
 from opscope.ops import plain_name
 from opscope.program import (

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from opscope.analysis.moved import values
+from opscope.analysis.moved import SLICES, UPDATES, values
 from opscope.ops import LOOPS, facts_of, plain_name
 from opscope.ops.loops import constants_of, origin_of, trip_count
 from opscope.program import WHOLE, Graph, Node, Program, TensorType, ValueRef, whole_number
 
 Slot = Literal["constant", "carried value", "stacked input", "stacked output"]
 
-_SLICES = frozenset(["dynamic_slice", "slice", "gather"])
-_UPDATES = frozenset(["dynamic_update_slice", "scatter"])
 _PASSES_ON = frozenset(["get_tuple_element", "copy", "tuple", "return", "output"])
 
 
@@ -113,20 +111,20 @@ def _reads_slice(program: Program, node: Node, operand: int) -> bool:
     """Whether an operation, or the graph that it calls or fuses, reads only a slice of an operand."""
     called = _called(program, node)
     if called is None:
-        return operand == 0 and plain_name(node.op) in _SLICES
+        return operand == 0 and plain_name(node.op) in SLICES
     parameters = sorted(called.parameters, key=lambda parameter: whole_number(parameter.attrs.get("parameter_number")) or 0)
     if operand >= len(parameters):
         return False
     users = [called[user] for user in called.users.get(parameters[operand].id, ())]
-    return bool(users) and all(plain_name(user.op) in _SLICES and user.inputs[0][0] == parameters[operand].id for user in users)
+    return bool(users) and all(plain_name(user.op) in SLICES and user.inputs[0][0] == parameters[operand].id for user in users)
 
 
 def _updates_slice(program: Program, node: Node) -> bool:
     """Whether an operation, or the graph that it calls or fuses, returns an operand with a slice updated."""
     called = _called(program, node)
     if called is None:
-        return plain_name(node.op) in _UPDATES
-    return any(plain_name(origin_of(called, ref)[0].op) in _UPDATES for ref in results_of(called))
+        return plain_name(node.op) in UPDATES
+    return any(plain_name(origin_of(called, ref)[0].op) in UPDATES for ref in results_of(called))
 
 
 def _slot(body: Graph, ref: ValueRef, parameters: Mapping[str, int], is_tuple: bool) -> int | None:

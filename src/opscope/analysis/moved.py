@@ -12,8 +12,8 @@ from typing import NamedTuple
 from opscope.ops import plain_name
 from opscope.program import WHOLE, Graph, Node, TensorType, ValueRef, whole_number
 
-_SLICES = frozenset(["slice", "dynamic_slice", "gather"])
-_UPDATES = frozenset(["dynamic_update_slice", "scatter"])
+SLICES = frozenset(["slice", "dynamic_slice", "gather"])
+UPDATES = frozenset(["dynamic_update_slice", "scatter"])
 """Operations that change a part of their first operand, in place if possible."""
 
 
@@ -43,7 +43,7 @@ def bytes_moved(sizes: Sizes, node: Node, name: str, fused: Fused | None = None)
     if fused is not None:
         inputs = [fused.read.get(i, size) for i, size in enumerate(inputs)]
         outputs = [fused.written.get(i, size) for i, size in enumerate(outputs)]
-    elif name in _SLICES:
+    elif name in SLICES:
         inputs[:1] = outputs
     elif name == "dynamic_update_slice" and len(inputs) > 1:
         outputs, inputs = inputs[1:2], inputs[1:]
@@ -68,9 +68,9 @@ def fused_bytes(body: Graph) -> Fused:
                 same[node.id] = parameter
                 continue
             part: int | None = None
-            if position == 0 and name in _SLICES:
+            if position == 0 and name in SLICES:
                 part = bytes_of(node.outputs)
-            elif position == 0 and name in _UPDATES and node.id in roots and _only_returned(body, node):
+            elif position == 0 and name in UPDATES and node.id in roots and _only_returned(body, node):
                 part = bytes_of(values(body, node.inputs[-1 if name == "scatter" else 1]))
                 if part is not None:
                     written[roots[node.id]] = part

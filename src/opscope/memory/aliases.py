@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from opscope.analysis.loop_slots import results_of
 from opscope.analysis.moved import size_of
 from opscope.memory.order import is_half
 from opscope.ops import facts_of, plain_name
@@ -233,14 +234,6 @@ def _first(index: str) -> int:
 
 def parameter_number(node: Node) -> int:
     return int(node.attrs.get("parameter_number", 0))
-
-
-def results_of(body: Graph) -> Sequence[ValueRef]:
-    """What a graph returns; the elements, if it is a tuple."""
-    outputs = body.outputs
-    if len(outputs) == 1 and plain_name(body[outputs[0][0]].op) == "tuple":
-        return body[outputs[0][0]].inputs
-    return outputs
 
 
 def updated_in_place(body: Graph) -> list[tuple[int, int]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from opscope.memory.aliases import Aliases, parameter_number, results_of
+from opscope.analysis.loop_slots import results_of
+from opscope.memory.aliases import Aliases, parameter_number
 from opscope.memory.order import Order
 from opscope.ops import facts_of, plain_name
 from opscope.program import Graph, Node, Program
