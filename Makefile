@@ -91,6 +91,12 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/fuzz.py --keep
 	$(BIN)/python benchmarks/torch_memory.py --keep
 	$(BIN)/python benchmarks/memory_lane.py --keep
+	$(BIN)/python benchmarks/flops.py --keep
+	$(BIN)/python benchmarks/attribution.py --keep
+	if test -d ../shared/data/profiles; then
+	  $(BIN)/python benchmarks/kineto.py --keep
+	  $(BIN)/python benchmarks/xplane_size.py --keep
+	fi
 	(cd benchmarks/layout && npm install --no-save --loglevel=error > /dev/null)
 	$(BIN)/python benchmarks/layout_graphs.py gpt2 .bench/transformer{4,4_lowered,24,24_lowered}.hlo .bench/transformer24.hlo --open
 	node benchmarks/layout/run.mjs --keep .bench/layout_{gpt2,transformer4,transformer4_lowered,transformer24,transformer24_lowered,transformer24_open}.json

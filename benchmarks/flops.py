@@ -1,9 +1,10 @@
 """FLOPs of compiled GPU modules against those before optimization, and FLOPs of PyTorch's models against torch's own counter.
 
-    python benchmarks/flops.py ../shared/data/profiles/h200_jax_*.tar.gz [--models 25] [--keep]
+    python benchmarks/flops.py [ARCHIVE ...] [--models 25] [--keep]
 
-An archive has a module before and after XLA's passes (`before.hlo`, `after.hlo`). The models are those of `zoo/torch_zoo.py` that are
-installed; a model that torch.export refuses is left out.
+An archive has a module before and after XLA's passes (`before.hlo`, `after.hlo`); the default are those in ../shared/data/profiles. The
+models are the first of `zoo/torch_zoo.py` that are installed, run and can be exported with sizes that are numbers. Each operator runs by
+itself under torch's counter.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ import sys
 import tarfile
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from attribution import PROFILES
 from results import HERE, Figure, keep
 
-import opscope
 from opscope.analysis.cost import CostModel
-from opscope.errors import OpscopeError
-from opscope.readers import capture_object, read
+from opscope.analysis.flop_rules import multiply_adds
+from opscope.readers import read
 from opscope.readers.source import Source
+from opscope.readers.torch.export import program_of_exported
+from opscope.readers.torch.exporting import exported_module
+from opscope.readers.torch.run_times import graph_inputs
 
 
 def module_figures(archive: Path) -> Iterator[Figure]:
@@ -43,44 +49,98 @@ def module_figures(archive: Path) -> Iterator[Figure]:
         yield Figure(title, after.flops / before.flops, "", name, nodes, at_least=least, at_most=most, note=note)
 
 
-def model_figures(most: int) -> Iterator[Figure]:
-    """The share of models whose products have exactly as many FLOPs as torch counts in a run."""
+@contextmanager
+def as_counted_operators() -> Iterator[None]:
+    """Make torch run attention, recurrent layers and grouped products as the operators that its counter knows.
+
+    Its registry has neither attention on the CPU (`_scaled_dot_product_flash_attention_for_cpu`), nor oneDNN's recurrent layers
+    (`mkldnn_rnn_layer`), nor grouped products (`_grouped_mm`, transformers' `grouped_mm_fallback`), and so counts nothing for them.
+    """
     import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
+        yield
+
+
+def counted(node: Any, function: Any, args: Any, kwargs: Any) -> tuple[Any, int]:
+    """The result of an operator, and the FLOPs that torch's own counter finds in it."""
     from torch.utils.flop_counter import FlopCounterMode
 
+    if "grouped_mm" in str(node.target):
+        from transformers.integrations import moe
+
+        function = moe._grouped_mm_fallback  # the same in plain operators: a product for each group
+    with FlopCounterMode(display=False) as counter:
+        result = function(*args, **kwargs)
+    return result, int(counter.get_total_flops())
+
+
+class Compared(NamedTuple):
+    products: int
+    """Operators that multiply matrices, by our count or by torch's."""
+    different: list[str]
+
+
+def compare(exported: Any, args: Any, kwargs: Any) -> Compared:
+    """The FLOPs of each operator of an exported model: ours, and those that torch counts while it runs."""
+    import torch
+
+    program = program_of_exported(exported)
+    graph, products, different = program.main, 0, []
+
+    class Counting(torch.fx.Interpreter):
+        def run_node(self, n: Any) -> Any:
+            nonlocal products
+            if n.op != "call_function" or n.name not in graph:
+                return super().run_node(n)
+            arguments = self.fetch_args_kwargs_from_env(n)
+            result, theirs = counted(n, n.target, *arguments)
+            ours = multiply_adds(graph, graph[n.name])
+            ours = None if ours is None else 2 * ours
+            if ours or theirs:
+                products += 1
+            if ours != theirs:
+                different.append(f"{n.target}: {ours} instead of {theirs}")
+            return result
+
+    with torch.no_grad(), as_counted_operators():
+        Counting(exported.graph_module).run(*graph_inputs(exported, args, kwargs), enable_io_processing=False)
+    return Compared(products, different)
+
+
+def model_figures(most: int) -> Iterator[Figure]:
+    """The share of models in which each product has exactly as many FLOPs as torch counts for it."""
     sys.path.insert(0, str(HERE / "zoo"))
     from torch_zoo import entries
 
     warnings.filterwarnings("ignore")
-    equal, different = 0, []
+    found: dict[str, Compared] = {}
     for entry in entries(quick=False):
+        if len(found) == most:
+            break
         try:
             model, args, kwargs = entry.make()
-            with torch.enable_grad(), FlopCounterMode(display=False) as counter:
-                model(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+            model(*copy.deepcopy(args), **copy.deepcopy(kwargs))
         except Exception:
             continue  # it does not run, so it is not part of the zoo
-        try:
-            program = capture_object(model, *args, **kwargs)
-        except OpscopeError:
-            continue
-        ours = opscope.summary(program).totals["flops"]
-        if ours == counter.get_total_flops():
-            equal += 1
-        else:
-            different.append(f"{entry.name}: {ours:,} instead of {counter.get_total_flops():,}")
-        print(f"{entry.name:40} {ours:>14,} {counter.get_total_flops():>14,}", flush=True)
-        if equal + len(different) == most:
-            break
-    count = equal + len(different)
-    yield Figure(
-        "models with the FLOPs that torch counts", equal / max(count, 1), "", "torch.nn, transformers", count, note="; ".join(different)
-    )
+        with exported_module(model, args, kwargs) as exported:
+            if exported.program is None or exported.program.range_constraints:
+                continue  # sizes that depend on data: our count is unknown, and says so
+            compared = found[entry.name] = compare(exported.program, args, exported.kwargs)
+        print(f"{entry.name:40} {compared.products:>6,} products, different: {compared.different[:4] or 'none'}", flush=True)
+    products = sum(each.products for each in found.values())
+    different = {name: each.different for name, each in found.items() if each.different}
+    wrong = sum(map(len, different.values()))
+    title, graph = "with the FLOPs that torch counts", "torch.nn, torchvision, timm, transformers"
+    note = "; ".join(f"{name}: {', '.join(each[:3])}" for name, each in different.items())
+    yield Figure(f"models {title}", 1 - len(different) / max(len(found), 1), "", graph, len(found), at_least=1, note=note)
+    yield Figure(f"products {title}", 1 - wrong / max(products, 1), "", graph, products, at_least=1)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("archives", nargs="+", type=Path)
+    parser.add_argument("archives", nargs="*", type=Path, default=sorted(PROFILES.glob("h200_jax_*.tar.gz")))
     parser.add_argument("--models", type=int, default=25)
     parser.add_argument("--keep", action="store_true")
     chosen = parser.parse_args()

@@ -19,9 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from attribution import PROFILES
 from results import Figure, keep
 
-DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "profiles" / "h200_torch_train_step.tar.gz"
+DEFAULT = PROFILES / "h200_torch_train_step.tar.gz"
 NUMBERS = re.compile(r'("(?:ts|External id|correlation|Sequence number|id)": )(\d+)')
 
 

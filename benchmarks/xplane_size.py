@@ -18,10 +18,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from attribution import trace_of
+from attribution import PROFILES, trace_of
 from results import Figure, keep
 
-DEFAULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "profiles" / "h200_jax_train_step_uncaptured.tar.gz"
+DEFAULT = PROFILES / "h200_jax_train_step_uncaptured.tar.gz"
 PLANES, LINES, EVENTS = 1, 3, 4
 """Field numbers of XSpace.planes, XPlane.lines and XLine.events."""
 

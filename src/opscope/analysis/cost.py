@@ -112,6 +112,8 @@ class CostModel:
         if runs_graphs(node):
             self._run.update(node.calls)
             return self._control_flow(graph, node, facts.control, bodies)
+        if not node.inputs and not node.outputs and not node.calls and not node.control:
+            return UNKNOWN  # an operator of a trace: what it read and wrote was not recorded
         self._applied.update(node.calls)
         transcendentals: int | None = None
         if bodies and name not in _COMPARES:

@@ -16,7 +16,7 @@ from opscope.naming import listed
 from opscope.profile.kineto.calls import Calls
 from opscope.profile.kineto.operators import place_operators, vocabulary_of
 from opscope.profile.kineto.place import has_launches, place_launches
-from opscope.profile.kineto.program import program_of_calls
+from opscope.profile.kineto.program import program_of_calls, with_outside
 from opscope.profile.kineto.times import timed_by_calls
 from opscope.profile.kineto.trace import read_trace
 from opscope.program import Program
@@ -62,6 +62,8 @@ def timed_with(programs: Sequence[Program], source: Source) -> list[Timed]:
             f"is a trace of another program: it has {listed([name for name, _ in ran.most_common()])}, and less than half of it is in "
             f"{listed([program.name for program in programs])}; {_PROGRAMS}"
         )
+    if is_compiled:
+        programs, placement = with_outside(programs, calls, placement)
     timed = [_noted(program, calls) for program in programs]
     return [Timed(program, times if times.seconds else None) for program, times in timed_by_calls(timed, calls, placement)]
 

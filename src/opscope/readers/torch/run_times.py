@@ -50,12 +50,12 @@ def _measured(exported: Any, module: Any, args: Any, kwargs: Any, name: str, sta
             inputs = _joint_inputs(graph_module, exported, args, kwargs)
         else:
             graph_module, program = exported.graph_module, export.program_of_exported(exported, name)
-            inputs = _inputs(exported, args, kwargs)
+            inputs = graph_inputs(exported, args, kwargs)
         with torch.no_grad():
             return _times(program, graph_module, inputs, runs)
 
 
-def _inputs(exported: Any, args: Any, kwargs: Any) -> list[Any]:
+def graph_inputs(exported: Any, args: Any, kwargs: Any) -> list[Any]:
     """The values of the graph's inputs, in order."""
     from torch.utils._pytree import tree_leaves
 
