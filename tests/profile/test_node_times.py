@@ -92,9 +92,59 @@ def test_a_table_has_the_times_of_nodes(capsys: pytest.CaptureFixture[str], tmp_
     assert [(row["kernel"], row["seconds"]) for row in data["profile"]["unattributed"]] == [("lost", pytest.approx(scale))]
 
 
+def _as_objects(values: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [{"node": node, "value": value, "unit": "ms"} for node, value in values]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda values: {"unit": "ms", "values": dict(values)},
+        lambda values: {"unit": "Milliseconds", **dict(values)},
+        lambda values: [{"node": node, "us": 1000 * value} for node, value in values],
+        _as_objects,
+        lambda values: "node,value,unit\n" + "".join(f"{node},{value},ms\n" for node, value in values),
+    ],
+)
+def test_a_table_may_be_json(capsys: pytest.CaptureFixture[str], tmp_path: Path, shape: Any) -> None:
+    """The same times in every shape that a script writes without much thought."""
+    from opscope import load
+
+    first, second = [node.id for node in load("demo:train_step").main if node.op == "dot"][:2]
+    content = shape([(first, 2.0), (second, 7.0), ("lost", 1.0)])
+    path = tmp_path / ("times.csv" if isinstance(content, str) else "times.json")
+    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1))
+    data = cost(capsys, "demo:train_step", "--profile", path)
+    assert [(row["node"], row["seconds"]) for row in data["rows"]] == [(second, pytest.approx(7e-3)), (first, pytest.approx(2e-3))]
+    assert [(row["kernel"], row["seconds"]) for row in data["profile"]["unattributed"]] == [("lost", pytest.approx(1e-3))]
+
+
+def test_values_of_another_unit_are_a_metric(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from opscope import load
+
+    first, second = [node.id for node in load("demo:train_step").main if node.op == "dot"][:2]
+    path = tmp_path / "energy.json"
+    path.write_text(json.dumps({"metric": "energy", "unit": "J", "values": {first: 3, second: 1, "lost": 5}}))
+    data = cost(capsys, "demo:train_step", "--profile", path, "--by", "energy")
+    assert [(row["node"], row["energy"], row["share"]) for row in data["rows"]] == [(first, 3, 0.75), (second, 1, 0.25)]
+    assert "energy: the program does not have lost" in data["notes"] and "profile" not in data
+    program = load("demo:train_step", profile=path)
+    assert (program.metrics["energy"].unit, program.metrics["energy"].origin) == ("J", "measured")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
+        ("a.json", '{"a": 1}', 'is neither a profile nor a table of nodes and values with a unit, which is one of {"unit": "ms"'),
+        ("a.json", '[{"node": "a", "value": 1}]', "entry 1: is neither a profile nor a table"),
+        ("a.json", '{"unit": "ms", "values": {"a": 1', "is not complete JSON"),
+        ("a.json", '{"unit": "ms", "values": {"a": true}}', "node 'a': expected a node and a time, not 'true'"),
+        ("a.json", '{"unit": "ms", "values": {"a": -1}}', "node 'a': expected a node and a time, not '-1'"),
+        ("a.json", '{"unit": 5, "values": {"a": 1}}', "node 'a': expected a node and a value with its unit, not '1'"),
+        ("a.json", '[{"node": ["a"], "ms": 1}]', "entry 1: expected a node and a time"),
+        ("a.json", '[{"node": "a", "ms": 1}, {"node": "a", "value": 1, "unit": "J"}]', "has values of different units: s, J"),
+        ("a.json", "[]", "is a profile of another program"),
+        ("a.csv", "node,value\na,1\n", "or the columns node,value,unit"),
         ("a.csv", "node,time\na,1\n", 'is a table without the columns "node" and one of seconds, ms, us or ns, such as node,ms'),
         ("a.csv", "node,ms\na,fast\n", "line 2: expected a node and a time, not 'a,fast'"),
         ("a.csv", "node,ms\na,-1\n", "line 2: expected a node and a time, not 'a,-1'"),

@@ -1,8 +1,7 @@
-"""Profiles that name nodes: what ONNX Runtime and TensorRT write, and tables of node and time."""
+"""Profiles that name nodes: what ONNX Runtime and TensorRT write."""
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
-from opscope.profile.model import MOST_SECONDS
+from opscope.profile.node_table import seconds as seconds_of
 from opscope.profile.place import Times, add_work
 from opscope.profile.schedule import executed_graphs
 from opscope.program import NodeKey, Program
@@ -19,7 +18,6 @@ from opscope.program.metric import number
 _KERNEL = "_kernel_time"
 """How ONNX Runtime ends the name of the event that is the run of a node; others are its fences."""
 _PARTS = re.compile(r"[^\s,+()\[\]{}]+")
-_UNITS = {"s": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
 class Run(NamedTuple):
@@ -78,16 +76,10 @@ def _runs(events: list[dict[str, Any]]) -> Iterable[Run]:
 def _microseconds(event: Mapping[str, Any], key: str) -> float:
     try:
         microseconds = number(event.get(key))
-        _checked(microseconds * 1e-6)
+        seconds_of(microseconds * 1e-6)
         return microseconds
     except ValueError as error:
         raise OpscopeError(f"has an event {str(event.get('name'))[:60]!r} whose {key!r} {error}") from None
-
-
-def _checked(seconds: float) -> float:
-    if not 0 <= seconds <= MOST_SECONDS:
-        raise ValueError("must be a time")
-    return seconds
 
 
 def is_tensorrt(head: bytes) -> bool:
@@ -100,29 +92,10 @@ def read_tensorrt(data: bytes) -> NodeTimes:
     try:
         entries = json.loads(data)
         runs = int(entries[0]["count"])
-        layers = [(str(layer["name"]), _checked(number(layer["averageMs"]) * runs * 1e-3)) for layer in entries[1:]]
+        layers = [(str(layer["name"]), seconds_of(number(layer["averageMs"]) * runs * 1e-3)) for layer in entries[1:]]
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise OpscopeError(f"is not complete as layer times of TensorRT: {type(error).__name__} {error}") from None
     return NodeTimes(max(runs, 1), [Run(name, seconds, parts=tuple(_PARTS.findall(name))) for name, seconds in layers])
-
-
-def read_table(text: str) -> NodeTimes:
-    """A CSV table with the columns `node` and one of seconds, ms, us or ns; several rows of a node are several parts of one run."""
-    rows = csv.reader(text.splitlines())
-    header = [cell.strip().lower() for cell in next(rows, [])]
-    units = [name for name in header if name in _UNITS]
-    if "node" not in header or len(units) != 1:
-        raise OpscopeError('is a table without the columns "node" and one of seconds, ms, us or ns, such as node,ms')
-    node_at, time_at, scale = header.index("node"), header.index(units[0]), _UNITS[units[0]]
-    runs = []
-    for line, row in enumerate(rows, start=2):
-        if not row:
-            continue
-        try:
-            runs.append(Run(row[node_at].strip(), _checked(float(row[time_at]) * scale)))
-        except (ValueError, IndexError):
-            raise OpscopeError(f"line {line}: expected a node and a time, not {','.join(row)[:80]!r}") from None
-    return NodeTimes(1, runs)
 
 
 def place_named(program: Program, measured: NodeTimes) -> Times:

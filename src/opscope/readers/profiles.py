@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 
 from opscope.errors import SourceError, in_source
 from opscope.naming import listed
-from opscope.profile.node_times import NodeTimes, is_onnxruntime, is_tensorrt, place_named, read_onnxruntime, read_table, read_tensorrt
-from opscope.profile.place import with_times
-from opscope.program import Program
+from opscope.profile.node_table import Table, is_json, read_csv, read_json
+from opscope.profile.node_times import NodeTimes, Run, is_onnxruntime, is_tensorrt, place_named, read_onnxruntime, read_tensorrt
+from opscope.profile.place import Times, with_times
+from opscope.program import Metric, Program
 from opscope.readers import Progress, kineto, xplane
 from opscope.readers.source import Source
 from opscope.readers.timed import LEAST_SHARE, Timed
@@ -32,9 +34,11 @@ def timed_with(programs: Sequence[Program], path: str | PathLike[str]) -> list[T
         if is_tensorrt(source.head):
             return _named(programs, read_tensorrt(source.read_bytes()), "; open the ONNX model that the engine was built from")
         if source.name.lower().endswith(".csv"):
-            return _named(programs, read_table(source.read_text()), "")
+            return _of_table(programs, read_csv(source.read_text()))
         if kineto.is_trace(source):
             return kineto.timed_with(programs, source)
+        if is_json(source.head):
+            return _of_table(programs, read_json(source.read_bytes()))
     return xplane.timed_with(programs, source)
 
 
@@ -44,16 +48,32 @@ _OPTIMIZED = (
 )
 
 
-def _named(programs: Sequence[Program], measured: NodeTimes, hint: str) -> list[Timed]:
+def _of_table(programs: Sequence[Program], table: Table) -> list[Timed]:
+    """Programs with the values of a table: times, or a metric."""
+    return _named(programs, NodeTimes(1, [Run(node, value) for node, value in table.rows]), "", table.metric)
+
+
+def _named(programs: Sequence[Program], measured: NodeTimes, hint: str, metric: Metric | None = None) -> list[Timed]:
     nodes = {run.node for run in measured.runs}
-    timed = []
-    for program in programs:
-        times = place_named(program, measured)
-        is_it = bool(nodes) and len(times.seconds) >= LEAST_SHARE * len(nodes)
-        timed.append(Timed(with_times(program, times), times) if is_it else Timed(program, None))
-    if any(one.times for one in timed):
-        return timed
+    placed = [place_named(program, measured) for program in programs]
+    is_it = [bool(nodes) and len(times.seconds) >= LEAST_SHARE * len(nodes) for times in placed]
+    if any(is_it):
+        return [
+            (_with_values(program, metric, times) if metric else Timed(with_times(program, times), times))
+            if of_it
+            else Timed(program, None)
+            for program, times, of_it in zip(programs, placed, is_it, strict=True)
+        ]
     raise SourceError(
         f"is a profile of another program: it has {listed(sorted(nodes))}, and less than half of them are in "
         f"{listed([program.name for program in programs])}{hint}"
     )
+
+
+def _with_values(program: Program, metric: Metric, placed: Times) -> Timed:
+    """The program with a metric that is not a time, and a note if the table has nodes that the program does not have."""
+    program = program.with_metric(metric, placed.seconds)
+    if placed.unplaced:
+        note = f"{metric.name}: the program does not have {listed(sorted(placed.unplaced))}"
+        program = replace(program, attrs={**program.attrs, "notes": (*program.attrs.get("notes", ()), note)})
+    return Timed(program, None)
