@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from opscope.errors import SourceError
 from opscope.profile.model import Event, Module, Profile
 from opscope.protobuf.wire import Message
-from opscope.protobuf.xplane import XPLANE, RawEvent, line_events
+from opscope.protobuf.xplane import XPLANE, RawEvent, about_line, changing_stats, line_events, stat_bytes
 
 _WANTED = ("hlo_op", "hlo_module", "program_id", "run_id", "cuda_graph_node_id", "name")
 _METADATA_PLANE = "/host:metadata"
@@ -100,6 +101,19 @@ def _event_metadata(plane: Message) -> dict[int, Message]:
 
 
 _MOST_DECODED = 100_000
+_NOTHING: Message = {}
+
+
+class _About(NamedTuple):
+    """What the stats of an event say; a number is 0 if they do not."""
+
+    op: str
+    module: str
+    program: int
+    run: int
+    captured: int
+    is_known: bool
+    """Whether they name an instruction or a module."""
 
 
 class _Stats:
@@ -108,18 +122,24 @@ class _Stats:
     def __init__(self, plane: Message) -> None:
         self.names = _stat_names(plane)
         self.wanted = {number: name for number, name in self.names.items() if name in _WANTED}
+        self._changing = changing_stats(self.wanted)
+        self._known: dict[bytes, _About] = {}
+        """By the bytes of an event's stats: an instruction has the same in each step."""
         self._decoded: dict[bytes, tuple[str, object]] = {}
-        """Stats by their bytes: an instruction has the same in each step."""
 
-    def of(self, line: bytes, raw: RawEvent) -> dict[str, object]:
-        """The values of an event, by name."""
-        values: dict[str, object] = {}
-        for start, stop in raw.stats:
-            stat = line[start:stop]
-            name, value = self._decoded.get(stat) or self._decode(stat)
-            if name:
-                values[name] = value
-        return values
+    def of(self, raw: RawEvent) -> _About:
+        changing = self._changing.match(raw.stats)
+        stats = raw.stats[changing.end() :] if changing else raw.stats
+        return self._known.get(stats) or self._read(stats)
+
+    def _read(self, stats: bytes) -> _About:
+        values = dict([self._decoded.get(stat) or self._decode(stat) for stat in stat_bytes(stats)])
+        op, module = str(values.get("hlo_op", "")), str(values.get("hlo_module", ""))
+        program, run, captured = [_number(values.get(name)) for name in ("program_id", "run_id", "cuda_graph_node_id")]
+        about = _About(op, module, program, run, captured, "hlo_op" in values or "hlo_module" in values)
+        if len(self._known) < _MOST_DECODED:
+            self._known[stats] = about
+        return about
 
     def _decode(self, stat: bytes) -> tuple[str, object]:
         """The name and the value of a stat; no name if it is not wanted. A text may be in the table of names."""
@@ -141,32 +161,20 @@ def _events(plane: Message, profile: Profile, *, is_nested: bool) -> list[Event]
     programs: dict[str, int] = {}
     events: list[Event] = []
     for line in plane.get("lines", ()):
-        about_line = XPLANE.decode("XLine", line)
-        first, stream = about_line.get("timestamp_ns", 0) * 1000, str(about_line.get("name", ""))
+        described = about_line(line)
+        first, stream = described.get("timestamp_ns", 0) * 1000, str(described.get("name", ""))
         own: list[Event] = []
-        for raw in line_events(line, stats.wanted):
-            values = stats.of(line, raw)
-            if "hlo_op" not in values and "hlo_module" not in values:
+        for raw in line_events(line):
+            about = stats.of(raw)
+            if not about.is_known:
                 continue
-            program = _number(values.get("program_id"))
+            program = about.program
             if program not in profile.modules:
-                program = _program_named(str(values.get("hlo_module", "")), program, programs, profile)
-            own.append(_event(raw, first, metadata, values, program, stream))
+                program = _program_named(about.module, program, programs, profile)
+            name = metadata.get(raw.metadata, _NOTHING).get("name", "")
+            own.append(Event(name, about.op, first + raw.offset, raw.duration, program, about.run, about.captured, stream))
         events += _own_times(own) if is_nested else own
     return events
-
-
-def _event(raw: RawEvent, first: int, metadata: Mapping[int, Message], values: Mapping[str, object], program: int, stream: str) -> Event:
-    return Event(
-        metadata.get(raw.metadata, {}).get("name", ""),
-        str(values.get("hlo_op", "")),
-        first + raw.offset,
-        raw.duration,
-        program,
-        _number(values.get("run_id")),
-        _number(values.get("cuda_graph_node_id")),
-        stream,
-    )
 
 
 def _program_named(name: str, program: int, programs: dict[str, int], profile: Profile) -> int:
@@ -201,10 +209,10 @@ def _own_times(events: list[Event]) -> list[Event]:
 def _tpu_events(plane: Message, profile: Profile) -> list[Event]:
     """A TPU has the runs of modules on one line and their operations on another."""
     metadata, stats = _event_metadata(plane), _Stats(plane)
-    lines = {XPLANE.decode("XLine", line).get("name", ""): line for line in plane.get("lines", ())}
+    lines = {about_line(line).get("name", ""): line for line in plane.get("lines", ())}
     runs: list[tuple[int, int, int]] = []
     if "XLA Modules" in lines:
-        first = XPLANE.decode("XLine", lines["XLA Modules"]).get("timestamp_ns", 0) * 1000
+        first = about_line(lines["XLA Modules"]).get("timestamp_ns", 0) * 1000
         for number, raw in enumerate(line_events(lines["XLA Modules"]), 1):
             match = _NUMBERED.fullmatch(metadata.get(raw.metadata, {}).get("name", ""))
             program = int(match[2]) if match else 0
@@ -216,12 +224,11 @@ def _tpu_events(plane: Message, profile: Profile) -> list[Event]:
     events: list[Event] = []
     if "XLA Ops" in lines:
         line = lines["XLA Ops"]
-        first = XPLANE.decode("XLine", line).get("timestamp_ns", 0) * 1000
-        for raw in line_events(line, stats.wanted):
+        first = about_line(line).get("timestamp_ns", 0) * 1000
+        for raw in line_events(line):
             at = bisect_right(starts, first + raw.offset) - 1
             _, program, run = runs[at] if at >= 0 else (0, 0, 0)
             about = metadata.get(raw.metadata, {})
             name = (about.get("display_name") or about.get("name", "")).partition(" = ")[0].lstrip("%")
-            values = stats.of(line, raw)
-            events.append(_event(raw, first, metadata, {**values, "hlo_op": name, "run_id": run}, program, "XLA Ops")._replace(name=name))
+            events.append(Event(name, name, first + raw.offset, raw.duration, program, run, stats.of(raw).captured, "XLA Ops"))
     return _own_times(events)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from os import PathLike
 
 from opscope.errors import OpscopeError, SourceError, in_source
+from opscope.gc_pause import without_collecting
 from opscope.naming import listed
 from opscope.profile.model import Profile
 from opscope.profile.place import HOST_TIME, Times, place, with_times
@@ -36,7 +37,8 @@ def read_profile(path: str | PathLike[str] | Source) -> Profile:
     with in_source(source.name):
         if source.is_directory or not is_xplane(source.head):
             raise SourceError(f"is not a profile; expected {PROFILES}")
-        return read_xplane(source.read_bytes())
+        with without_collecting():
+            return read_xplane(source.read_bytes())
 
 
 def timed_programs(source: Source, progress: Progress | None = None) -> list[Timed]:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from io import BufferedIOBase
 from typing import Any
 
-from opscope.profile.kineto.stream import EventStream
+from opscope.profile.kineto.stream import CALLS, DEVICE, HOST, EventStream
 from opscope.profile.model import MOST_SECONDS
 from opscope.program import Frame
 
 OP, ANNOTATION, MODULE, FRAME = range(4)
 """What a span of the host is: an operator, a named region, the call of an nn.Module, or a Python function."""
 
-_DEVICE = frozenset(["kernel", "gpu_memcpy", "gpu_memset"])
-_HOST = {"cpu_op": OP, "user_annotation": ANNOTATION, "python_function": FRAME}
-_CALLS = frozenset(["cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "privateuse1_runtime", "mtia_runtime"])
+_KINDS = dict(zip(HOST, (OP, ANNOTATION, FRAME), strict=True))
 _LARGEST = 2**62
 _MOST_MICROSECONDS = MOST_SECONDS * 1e6
 _MODULE = "nn.Module: "
@@ -96,53 +94,68 @@ def read_trace(stream: BufferedIOBase, took: Callable[[int], None] | None = None
     launches: dict[int, int] = {}
     orphans: dict[int, int] = {}
     events = EventStream(stream, took)
-    for event in events:
-        trace.events += 1
-        if event.get("ph") != "X":
-            continue
-        category = event.get("cat")
+    add_span = _SpanAdder(trace).add
+    count = 0
+    for category, name, process, thread, start, duration, args in events:
+        count += 1
         try:
-            if category in _HOST:
-                _add_span(trace, event, _HOST[category])
-            elif category in _DEVICE:
-                _add_work(trace, event, orphans)
-            elif category in _CALLS:
-                args = event["args"]
-                if "External id" in args and "correlation" in args:
-                    launches[int(args["correlation"])] = int(args["External id"])
+            if category in _KINDS:
+                add_span(_KINDS[category], str(name), process, thread, float(start), float(duration), args)
+            elif category in DEVICE:
+                _add_work(trace, str(name), float(start), float(duration), args, orphans)
+            elif category in CALLS and "External id" in args and "correlation" in args:
+                launches[int(args["correlation"])] = int(args["External id"])
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError):  # an event without what every event has
             trace.problem = "the trace has damaged events"
     for index, correlation in orphans.items():
         trace.work.external[index] = launches.get(correlation, -1)
+    trace.events = count + events.others
     trace.problem = events.problem or trace.problem
     return trace
 
 
-def _add_span(trace: Trace, event: dict[str, Any], kind: int) -> None:
-    name = str(event["name"])
-    if kind == FRAME:
-        if name.startswith(_MODULE):
-            kind, name = MODULE, name[len(_MODULE) :]
-        elif frame_of(name) is None:
+class _SpanAdder:
+    """Adds spans of the host. Millions of them have a few names and threads."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._named: dict[tuple[int, str], tuple[int, int]] = {}
+        """The kind and the number of a name; −1: not of interest."""
+        self._threads: dict[tuple[Any, Any], int] = {}
+
+    def add(self, kind: int, name: str, process: Any, thread: Any, start: float, duration: float, args: Mapping[str, Any]) -> None:
+        named = self._named.get((kind, name)) or self._name(kind, name)
+        if named[1] < 0:
             return
-    start, duration = _times(event)
-    args = event.get("args") or {}
-    sequence, external = _number(args, "Sequence number"), _number(args, "External id")
-    spans = trace.spans
-    spans.name.append(trace.names.number(name))
-    spans.thread.append(trace.threads.number(f"{event.get('pid')}/{event.get('tid')}"))
-    spans.start.append(start)
-    spans.end.append(start + duration)
-    spans.external.append(external)
-    spans.sequence.append(sequence)
-    spans.is_backward.append(1 if args.get("Fwd thread id") else 0)
-    spans.kind.append(kind)
+        _check_times(start, duration)
+        sequence, external, is_backward = _number(args, "Sequence number"), _number(args, "External id"), bool(args.get("Fwd thread id"))
+        number = self._threads.get((process, thread))
+        if number is None:
+            number = self._threads[process, thread] = self._trace.threads.number(f"{process}/{thread}")
+        spans = self._trace.spans
+        spans.name.append(named[1])
+        spans.thread.append(number)
+        spans.start.append(start)
+        spans.end.append(start + duration)
+        spans.external.append(external)
+        spans.sequence.append(sequence)
+        spans.is_backward.append(is_backward)
+        spans.kind.append(named[0])
+
+    def _name(self, kind: int, name: str) -> tuple[int, int]:
+        key = kind, name
+        number = 0
+        if kind == FRAME:
+            if name.startswith(_MODULE):
+                kind, name = MODULE, name[len(_MODULE) :]
+            elif frame_of(name) is None:
+                number = -1
+        named = self._named[key] = kind, number or self._trace.names.number(name)
+        return named
 
 
-def _add_work(trace: Trace, event: dict[str, Any], orphans: dict[int, int]) -> None:
-    name = str(event["name"])
-    start, duration = _times(event)
-    args = event.get("args") or {}
+def _add_work(trace: Trace, name: str, start: float, duration: float, args: Mapping[str, Any], orphans: dict[int, int]) -> None:
+    _check_times(start, duration)
     external, stream, device = _number(args, "External id"), _number(args, "stream"), _number(args, "device")
     work = trace.work
     if external < 0 and "correlation" in args:
@@ -155,17 +168,17 @@ def _add_work(trace: Trace, event: dict[str, Any], orphans: dict[int, int]) -> N
     work.device.append(device)
 
 
-def _times(event: dict[str, Any]) -> tuple[float, float]:
-    """Start and duration in microseconds."""
-    start, duration = float(event["ts"]), float(event["dur"])
+def _check_times(start: float, duration: float) -> None:
+    """In microseconds."""
     if not (abs(start) <= _MOST_MICROSECONDS and 0 <= duration <= _MOST_MICROSECONDS):
         raise ValueError
-    return start, duration
 
 
-def _number(args: dict[str, Any], name: str) -> int:
+def _number(args: Mapping[str, Any], name: str) -> int:
     """A number that fits into a column, or −1."""
-    number = int(args.get(name, -1))
+    if name not in args:
+        return -1
+    number = int(args[name])
     if abs(number) > _LARGEST:
         raise ValueError
     return number
