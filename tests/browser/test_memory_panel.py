@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ def cells(viewer: Viewer) -> list[list[str]]:
     """The texts of the table, read at once."""
     rows = viewer.page.get_by_role("table", name="Buffers alive").get_by_role("row")
     texts: list[list[str]] = rows.evaluate_all(
-        "all => all.map((row) => [...row.querySelectorAll('[role=cell]')].map((cell) => cell.innerText))"
+        "all => all.map((row) => [...row.querySelectorAll('[role=cell]')].map((cell) => cell.textContent))"
     )
     return texts[1:]
 
@@ -105,10 +106,12 @@ def agrees(viewer: Viewer, memory: Memory) -> None:
             short_bytes(buffer.bytes or 0),
             buffer.name,
             str(buffer.type),
-            buffer.why,
+            buffer.why.removeprefix("saved for backward: "),
         )
-    alive = 1 + sum(1 + len(row.shares) for row in live)
-    assert table.get_attribute("aria-rowcount") == str(alive)
+    folded = [int(times[1]) for row in cells(viewer) for cell in row if (times := re.match(r"▸ (\d+)×", cell))]
+    assert folded, "equal buffers are one row"
+    alive = sum(1 + len(row.shares) for row in live)
+    assert int(table.get_attribute("aria-rowcount")) == 1 + alive - sum(folded) + len(folded)
 
 
 def test_the_panel_says_what_the_command_says(viewer: Viewer, memory: Memory) -> None:
@@ -166,6 +169,12 @@ def test_a_snapshot_of_pytorch_opens_with_its_memory(open_address: Open, server:
     assert largest.why in cells(viewer)[0] and largest.name in cells(viewer)[0]
     table.get_by_role("button", name=largest.name, exact=True).first.click()
     until(lambda: viewer.idle()["selectedNode"] == largest.node)
+    equal = table.get_by_role("button", name=re.compile(r"\d×")).first
+    before = int(table.get_attribute("aria-rowcount"))
+    times = int(re.sub(r"\D", "", equal.inner_text()))
+    equal.click()
+    until(lambda: table.get_attribute("aria-rowcount") == str(before + times))
+    assert equal.get_attribute("aria-expanded") == "true"
 
 
 def test_the_lane_and_the_graph_are_linked(viewer: Viewer, memory: Memory) -> None:

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { kindShade } from "../../src/core/memory/kinds";
 import { type GroupedBy, type LiveLine, liveAt } from "../../src/core/memory/live";
 import { decodeMemory, type MemoryData } from "../../src/core/memory/memory";
+import { repeatKey } from "../../src/core/memory/repeats";
 import { usageOf } from "../../src/core/memory/usage";
 import { memoryPicture } from "../../src/core/picture/memory";
 import type { Painter } from "../../src/core/scene/painter";
@@ -36,7 +37,8 @@ describe("memory that Python wrote", () => {
     steps = [...expected.totals.keys()];
   });
 
-  const lines = (position: number, by: GroupedBy, closed: string[] = []): LiveLine[] => liveAt(memory, position, by, new Set(closed));
+  const lines = (position: number, by: GroupedBy, closed: string[] = []): LiveLine[] =>
+    liveAt(memory, position, { by, toggled: new Set(closed) });
   const why = (buffer: number): string => memory.strings.at(memory.why[buffer]);
 
   it("has its peak, its nodes, and names for what is not a node", () => {
@@ -99,6 +101,24 @@ describe("memory that Python wrote", () => {
       expect(closed.length).toBeLessThan(lines(at, by).length);
       expect(closed[1].group).toBe(groups[1]?.group);
     }
+  });
+
+  it("folds equal buffers of repeated layers, and opens them", () => {
+    const all = lines(expected.peak, "buffer").filter(({ shares }) => !shares);
+    const nameOf = (buffer: number) => `layer_${buffer}`;
+    const fold = (toggled: string[]) => liveAt(memory, expected.peak, { by: "buffer", toggled: new Set(toggled), nameOf });
+    const folded = fold([]).filter(({ shares }) => !shares);
+    const sizes = (list: readonly LiveLine[]) => list.map(({ bytes }) => (Number.isNaN(bytes) ? -1 : bytes));
+    expect(folded.length).toBeLessThan(all.length);
+    expect(folded.reduce((sum, { count }) => sum + count, 0)).toBe(all.length);
+    expect(sizes(folded.slice(0, -1))).toEqual(sizes(folded.slice(0, -1)).sort((a, b) => b - a));
+    const { repeats, bytes } = folded.find((line) => line.repeats)!;
+    const parts = repeats!.buffers.map((buffer) => memory.bytes[buffer]);
+    expect(parts.reduce((sum, each) => sum + each, 0)).toBe(bytes);
+    expect(new Set(repeats!.buffers.map((buffer) => memory.kind[buffer])).size).toBe(1);
+    expect(fold([repeats!.key]).filter(({ shares }) => !shares)).toHaveLength(folded.length + parts.length);
+    expect(repeatKey(memory, 0, "gelu_1")).toBe(repeatKey(memory, 0, "gelu"));
+    expect(repeatKey(memory, 0, "gelu_1")).not.toBe(repeatKey(memory, 0, "gelu_1_tanh"));
   });
 
   it("draws the lane once for the page and for files: every byte of every kind, and the peak", () => {

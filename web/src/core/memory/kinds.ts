@@ -25,7 +25,7 @@ export function kindShade(kind: string): Shade {
 
 const TITLES: Readonly<Record<string, string>> = {
   saved: "saved for backward",
-  earlier: "from before the recording",
+  earlier: "before recording",
   unused: "unused or fragmented",
 };
 

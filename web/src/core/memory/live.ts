@@ -1,19 +1,23 @@
 /** The buffers alive at a point of a run. */
 import { comesFirst, heldAt, type MemoryData } from "./memory";
+import { repeatKey } from "./repeats";
 
 /** What buffers are summed by. */
 export const GROUPED_BY = ["buffer", "module", "source", "kind"] as const;
 export type GroupedBy = (typeof GROUPED_BY)[number];
 
-/** A line of the list: a group, a buffer that represents its memory, or one that shares it. */
+/** A line of the list: a group, equal buffers of repeated layers, a buffer that represents its memory, or one that shares it. */
 export interface LiveLine {
-  /** -1: a group, or what is reserved and not in use. */
+  /** -1: a group, or what is reserved and not in use. Of equal buffers: the first of them. */
   readonly buffer: number;
   readonly shares: boolean;
   readonly group?: string;
+  /** Of all buffers of the line together. */
   readonly bytes: number;
-  /** Of a group: how many buffers. */
+  /** How many buffers the line represents. */
   readonly count: number;
+  /** Of equal buffers: all of them, and the name by which they are opened. */
+  readonly repeats?: { readonly key: string; readonly buffers: readonly number[] };
 }
 
 /** Memory that is in use: the buffer that represents it, and the others in it. */
@@ -22,46 +26,86 @@ interface Slot {
   readonly others: readonly number[];
 }
 
-/** The largest first, and those of unknown size last. Groups come with their buffers; those that are `closed` without. */
-export function liveAt(memory: MemoryData, position: number, by: GroupedBy, closed: ReadonlySet<string>): LiveLine[] {
+/** How the list is made. */
+export interface Listing {
+  readonly by: GroupedBy;
+  /** Groups that are closed, and equal buffers that are opened. */
+  readonly toggled: ReadonlySet<string>;
+  /** The name of a buffer's node. With it, equal buffers of repeated layers are one line. */
+  readonly nameOf?: (buffer: number) => string;
+}
+
+/** The largest first, and those of unknown size last. Groups come with their buffers; those that are closed without. */
+export function liveAt(memory: MemoryData, position: number, listing: Listing): LiveLine[] {
+  const { by, toggled } = listing;
   const slots = slotsAt(memory, position);
-  const used = slots.reduce((sum, { buffer }) => sum + (memory.bytes[buffer] || 0), 0);
+  const used = sum(memory, slots);
   const unused = heldAt(memory, position) - used;
   const rest: LiveLine[] = unused > 0 ? [{ buffer: -1, shares: false, bytes: unused, count: 1 }] : [];
-  if (by === "buffer") return [...slots.flatMap((slot) => linesOf(memory, slot)), ...rest];
-  const groups = new Map<string, Slot[]>();
-  for (const slot of slots) {
-    const name = groupOf(memory, slot.buffer, by);
-    const members = groups.get(name);
-    if (members) members.push(slot);
-    else groups.set(name, [slot]);
-  }
-  const sums = [...groups].map(([group, members]) => ({
+  if (by === "buffer") return [...linesOf(memory, slots, listing), ...rest];
+  const sums = [...gathered(slots, ({ buffer }) => groupOf(memory, buffer, by))].map(([group, members]) => ({
     group,
     members,
-    bytes: members.reduce((sum, { buffer }) => sum + (memory.bytes[buffer] || 0), 0),
+    bytes: sum(memory, members),
   }));
   sums.sort((a, b) => b.bytes - a.bytes || (a.group < b.group ? -1 : 1));
   const lines = sums.flatMap(({ group, members, bytes }): LiveLine[] => [
     { buffer: -1, shares: false, group, bytes, count: members.length },
-    ...(closed.has(group) ? [] : members.flatMap((slot) => linesOf(memory, slot))),
+    ...(toggled.has(group) ? [] : linesOf(memory, members, listing)),
   ]);
   return [...lines, ...rest];
+}
+
+function sum({ bytes }: MemoryData, slots: readonly Slot[]): number {
+  return slots.reduce((all, { buffer }) => all + (bytes[buffer] || 0), 0);
+}
+
+function gathered(slots: readonly Slot[], name: (slot: Slot) => string): Map<string, Slot[]> {
+  const groups = new Map<string, Slot[]>();
+  for (const slot of slots) {
+    const key = name(slot);
+    const members = groups.get(key);
+    if (members) members.push(slot);
+    else groups.set(key, [slot]);
+  }
+  return groups;
 }
 
 function groupOf(memory: MemoryData, buffer: number, by: Exclude<GroupedBy, "buffer">): string {
   return by === "kind" ? memory.kinds[memory.kind[buffer]] : memory.strings.at(memory[by][buffer]);
 }
 
-function linesOf({ bytes }: MemoryData, { buffer, others }: Slot): LiveLine[] {
+/** Slots come the largest first; with those that are equal in one line, the largest line is first. */
+function linesOf(memory: MemoryData, slots: readonly Slot[], { nameOf, toggled }: Listing): LiveLine[] {
+  if (!nameOf) return slots.flatMap((slot) => slotLines(memory, slot));
+  const repeats = [...gathered(slots, ({ buffer }) => repeatKey(memory, buffer, nameOf(buffer)))];
+  const size = ([, members]: readonly [string, readonly Slot[]]) => members.length * knownBytes(memory, members[0].buffer);
+  repeats.sort((a, b) => size(b) - size(a));
+  return repeats.flatMap(([key, members]): LiveLine[] => {
+    if (members.length === 1) return slotLines(memory, members[0]);
+    const buffers = members.map(({ buffer }) => buffer);
+    const bytes = members.length * memory.bytes[buffers[0]];
+    return [
+      { buffer: buffers[0], shares: false, bytes, count: members.length, repeats: { key, buffers } },
+      ...(toggled.has(key) ? members.flatMap((slot) => slotLines(memory, slot)) : []),
+    ];
+  });
+}
+
+function slotLines({ bytes }: MemoryData, { buffer, others }: Slot): LiveLine[] {
   return [
     { buffer, shares: false, bytes: bytes[buffer], count: 1 },
     ...others.map((other) => ({ buffer: other, shares: true, bytes: bytes[other], count: 1 })),
   ];
 }
 
+/** -1: unknown, after all that are known. */
+function knownBytes({ bytes }: MemoryData, buffer: number): number {
+  return Number.isNaN(bytes[buffer]) ? -1 : bytes[buffer];
+}
+
 function slotsAt(memory: MemoryData, position: number): Slot[] {
-  const { count, born, last, slot, bytes } = memory;
+  const { count, born, last, slot } = memory;
   const bySlot = new Map<number, number[]>();
   for (let buffer = 0; buffer < count && born[buffer] <= position; buffer++) {
     if (last[buffer] < position) continue;
@@ -75,6 +119,6 @@ function slotsAt(memory: MemoryData, position: number): Slot[] {
     members.sort((a, b) => (comesFirst(memory, a, b) ? -1 : 1));
     return { buffer: members[0], others: members.slice(1) };
   });
-  const size = (buffer: number) => (Number.isNaN(bytes[buffer]) ? -1 : bytes[buffer]);
-  return slots.sort((a, b) => size(b.buffer) - size(a.buffer) || born[a.buffer] - born[b.buffer] || a.buffer - b.buffer);
+  const size = ({ buffer }: Slot) => knownBytes(memory, buffer);
+  return slots.sort((a, b) => size(b) - size(a) || born[a.buffer] - born[b.buffer] || a.buffer - b.buffer);
 }

@@ -28,14 +28,15 @@ export function memoryPicture(memory: MemoryData, position: number): PanelPictur
   const usage = usageOf(memory, 0, steps, WIDTH - 2 * MARGIN);
   const at = usageOf(memory, position, position + 1, 1);
   const legend = legendLines(memory, at.stack);
-  const lines = liveAt(memory, position, "buffer", new Set()).filter(({ shares }) => !shares);
+  const text = (number: number) => memory.strings.at(number);
+  const nameOf = (buffer: number) => text(memory.nameOf[buffer]);
+  const lines = liveAt(memory, position, { by: "buffer", toggled: new Set(), nameOf }).filter(({ shares }) => !shares);
   const rows = lines.slice(0, MOST_ROWS);
   const laneAt = MARGIN + 2 * LINE + 4;
   const legendAt = laneAt + LANE + LINE;
   const rowsAt = legendAt + legend.length * LINE + LINE;
-  const more = lines.length - rows.length;
+  const more = lines.slice(MOST_ROWS).reduce((sum, { count }) => sum + count, 0);
   const height = rowsAt + (rows.length + 1 + (more > 0 ? 1 : 0)) * LINE + MARGIN;
-  const text = (number: number) => memory.strings.at(number);
   // An allocator does not know types, but which line of the program called it.
   const hasTypes = rows.some(({ buffer }) => buffer >= 0 && text(memory.type[buffer]));
   const facts = {
@@ -74,14 +75,14 @@ export function memoryPicture(memory: MemoryData, position: number): PanelPictur
       ["why it is alive", WHY],
     ];
     for (const [words, x] of head) write(words, x, rowsAt + LINE, whole, theme.secondary);
-    rows.forEach(({ buffer, bytes }, i) => {
+    rows.forEach(({ buffer, bytes, count }, i) => {
       const y = rowsAt + (i + 2) * LINE;
       const kind = buffer < 0 ? memory.unusedKind : memory.kind[buffer];
       painter.text(label(Number.isNaN(bytes) ? "unknown" : bytesText(bytes), MARGIN + KIND - 10, y, "end"), theme.text);
       swatch(kind, KIND, y);
       write(kindTitle(memory.kinds[kind]), KIND + TEXT_AT, y, NAME - KIND - TEXT_AT - 8, theme.text);
       if (buffer >= 0) {
-        write(text(memory.nameOf[buffer]) + text(memory.output[buffer]), NAME, y, TYPE - NAME - 10, theme.text);
+        write(nameOf(buffer) + text(memory.output[buffer]) + (count > 1 ? ` ×${count}` : ""), NAME, y, TYPE - NAME - 10, theme.text);
         write(text((hasTypes ? memory.type : memory.source)[buffer]), TYPE, y, WHY - TYPE - 10, theme.secondary);
       }
       write(buffer < 0 ? memory.unusedWhy : text(memory.why[buffer]), WHY, y, whole - WHY, theme.text);

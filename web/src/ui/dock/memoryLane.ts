@@ -27,7 +27,8 @@ export class MemoryLane {
   /** Where the selected node is in the run. */
   spans: NodeSpans | undefined;
   by: GroupedBy = "buffer";
-  closed: readonly string[] = [];
+  /** Groups that are closed, and equal buffers that are opened. */
+  toggled: readonly string[] = [];
 
   readonly whatIf: WhatIf;
 
@@ -175,12 +176,12 @@ export class MemoryLane {
 
   groupBy(by: GroupedBy): void {
     this.by = by;
-    this.closed = [];
+    this.toggled = [];
     void this.refreshLive();
   }
 
-  toggleGroup(name: string): void {
-    this.closed = this.closed.includes(name) ? this.closed.filter((each) => each !== name) : [...this.closed, name];
+  toggle(name: string): void {
+    this.toggled = this.toggled.includes(name) ? this.toggled.filter((each) => each !== name) : [...this.toggled, name];
     void this.refreshLive();
   }
 
@@ -200,8 +201,8 @@ export class MemoryLane {
   }
 
   private async refreshLive(): Promise<void> {
-    const { position, by, closed } = this;
-    const live = await this.ask("memoryLive", { position, by, closed });
+    const { position, by, toggled } = this;
+    const live = await this.ask("memoryLive", { position, by, toggled });
     if (live && position === this.position) this.live = live;
     this.onChange.emit();
   }

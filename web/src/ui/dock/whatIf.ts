@@ -26,14 +26,17 @@ export class WhatIf {
     return this.place()?.kind === "url";
   }
 
-  /** What is done to the values of a node; empty: nothing. */
-  actionOn(id: string): string {
-    return this.actions.get(id) ?? "";
+  /** What is done to the values of nodes; empty: nothing; undefined: not the same to all of them. */
+  actionOn(ids: readonly string[]): string | undefined {
+    const [first, ...others] = new Set(ids.map((id) => this.actions.get(id) ?? ""));
+    return others.length > 0 ? undefined : first;
   }
 
-  set(id: string, action: string): Promise<void> {
-    if (action) this.actions.set(id, action);
-    else this.actions.delete(id);
+  set(ids: readonly string[], action: string): Promise<void> {
+    for (const id of ids) {
+      if (action) this.actions.set(id, action);
+      else this.actions.delete(id);
+    }
     return this.ask(false);
   }
 

@@ -1,6 +1,7 @@
 /** The memory of the program that is shown, for questions of the page. */
 import { type GroupedBy, liveAt, type LiveLine } from "../../core/memory/live";
 import type { MemoryData } from "../../core/memory/memory";
+import { anyLayer } from "../../core/memory/repeats";
 import { usageOf } from "../../core/memory/usage";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { LaneUsage, LiveRow, LiveSummary, MemorySummary, Named, NodeSpans, StepFacts, WhatIfSummary } from "./memoryProtocol";
@@ -53,8 +54,9 @@ export class ShownMemory {
     return { position, runs: this.runsAt(position), bytes: total[0], byKind: stack };
   }
 
-  live(position: number, by: GroupedBy, closed: readonly string[]): LiveSummary {
-    this.lines = liveAt(this.memory, position, by, new Set(closed));
+  live(position: number, by: GroupedBy, toggled: readonly string[]): LiveSummary {
+    const nameOf = (buffer: number) => this.made(buffer).id;
+    this.lines = liveAt(this.memory, position, { by, toggled: new Set(toggled), nameOf });
     return { ...this.step(position), lines: this.lines.length };
   }
 
@@ -80,27 +82,33 @@ export class ShownMemory {
     return { position: memory.steps.findIndex((step) => this.shown(step) === node), spans };
   }
 
-  private row({ buffer, shares, group, bytes, count }: LiveLine): LiveRow {
+  private row({ buffer, shares, group, bytes, count, repeats }: LiveLine): LiveRow {
     const { memory } = this;
     const size = Number.isNaN(bytes) ? -1 : bytes;
     if (group !== undefined) return { group, count, bytes: size };
     if (buffer < 0) return { count: 1, bytes: size };
     const text = (column: Int32Array) => memory.strings.at(column[buffer]);
     return {
-      count: 1,
+      count,
       bytes: size,
+      repeats: repeats && { key: repeats.key, ids: repeats.buffers.map((each) => this.made(each).id), each: memory.bytes[buffer] },
       buffer: {
-        made: this.named(memory.node[buffer], text(memory.nameOf)),
+        made: this.made(buffer),
         output: text(memory.output),
         kind: memory.kinds[memory.kind[buffer]],
         type: text(memory.type),
         why: text(memory.why),
-        module: text(memory.module),
+        module: repeats ? anyLayer(text(memory.module)) : text(memory.module),
         source: text(memory.source),
         lastUse: this.runsAt(memory.last[buffer]),
         shares,
       },
     };
+  }
+
+  private made(buffer: number): Named {
+    const { node, nameOf, strings } = this.memory;
+    return this.named(node[buffer], strings.at(nameOf[buffer]));
   }
 
   private runsAt(position: number): Named | undefined {

@@ -43,13 +43,15 @@ export interface LiveSummary extends StepFacts {
   readonly lines: number;
 }
 
-/** A line of the list of buffers: a group with the sum of its buffers, or a buffer. */
+/** A line of the list of buffers: a group with the sum of its buffers, equal buffers of repeated layers, or a buffer. */
 export interface LiveRow {
   readonly group?: string;
-  /** Of a group: how many buffers. */
+  /** How many buffers the line represents. */
   readonly count: number;
-  /** -1: unknown. */
+  /** Of all of them together; -1: unknown. */
   readonly bytes: number;
+  /** Of equal buffers: the name by which they are opened, the ids of the nodes that make them, and the bytes of each. `buffer` is the first. */
+  readonly repeats?: { readonly key: string; readonly ids: readonly string[]; readonly each: number };
   readonly buffer?: {
     readonly made: Named;
     readonly output: string;
@@ -77,7 +79,7 @@ export interface MemoryMethods {
   memoryWhatIf(params: { readonly at: WireAt | undefined }): WhatIfSummary | undefined;
   memoryUsage(params: { readonly from: number; readonly to: number; readonly columns: number }): LaneUsage;
   memoryStep(params: { readonly position: number }): StepFacts;
-  memoryLive(params: { readonly position: number; readonly by: GroupedBy; readonly closed: readonly string[] }): LiveSummary;
+  memoryLive(params: { readonly position: number; readonly by: GroupedBy; readonly toggled: readonly string[] }): LiveSummary;
   memoryRows(params: { readonly from: number; readonly to: number }): readonly LiveRow[];
   /** Nodes that run in a part of the run, as a mark for each node of the program. */
   memoryNodes(params: { readonly from: number; readonly to: number }): Uint8Array;

@@ -9,12 +9,13 @@ const REST_MS = 350;
 /** The most that a hint is wide, and the space around it. */
 const WIDTH = 280;
 const GAP = 6;
+/** Below a control there is room for three lines, or the hint is above it. */
+const ROOM = 64;
 
 interface Hint {
   readonly text: string;
   readonly press: string | undefined;
-  readonly left: number;
-  readonly top: number;
+  readonly place: { readonly left: string; readonly top?: string; readonly bottom?: string };
 }
 
 /** `root`: the element that has all controls. */
@@ -48,7 +49,7 @@ export function Hints({ root }: { readonly root: { readonly current: HTMLElement
   }, [root]);
   if (!hint) return null;
   return (
-    <div class="tip hint" role="tooltip" style={{ left: `${hint.left}px`, top: `${hint.top}px`, maxWidth: `${WIDTH}px` }}>
+    <div class="tip hint" role="tooltip" style={{ ...hint.place, maxWidth: `${WIDTH}px` }}>
       {hint.text} {hint.press && <kbd>{hint.press}</kbd>}
     </div>
   );
@@ -60,7 +61,11 @@ function hintAt(control: HTMLElement, page: HTMLElement): Hint | undefined {
   const at = control.getBoundingClientRect(),
     all = page.getBoundingClientRect();
   if (!text || !control.isConnected) return undefined;
-  const height = 30;
-  const top = at.bottom + GAP + height > all.bottom ? at.top - GAP - height : at.bottom + GAP;
-  return { text, press, left: Math.max(GAP, Math.min(at.left - all.left, all.width - WIDTH - GAP)), top: top - all.top };
+  const left = `${Math.max(GAP, Math.min(at.left - all.left, all.width - WIDTH - GAP))}px`;
+  const above = at.bottom + GAP + ROOM > all.bottom;
+  return {
+    text,
+    press,
+    place: above ? { left, bottom: `${all.bottom - at.top + GAP}px` } : { left, top: `${at.bottom - all.top + GAP}px` },
+  };
 }

@@ -22,7 +22,7 @@ export const memoryUsage: Handler<"memoryUsage"> = (state, { from, to, columns }
 
 export const memoryStep: Handler<"memoryStep"> = (state, { position }) => known(state).step(position);
 
-export const memoryLive: Handler<"memoryLive"> = (state, { position, by, closed }) => known(state).live(position, by, closed);
+export const memoryLive: Handler<"memoryLive"> = (state, { position, by, toggled }) => known(state).live(position, by, toggled);
 
 export const memoryRows: Handler<"memoryRows"> = (state, { from, to }) => known(state).rows(from, to);
 
