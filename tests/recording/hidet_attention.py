@@ -25,6 +25,10 @@ hidet.option.cache_dir(str(outs / "cache"))
 x = hidet.symbol([1, 128, 768], dtype="float32", device="cpu")
 mask = hidet.symbol([1, 128], dtype="int32", device="cpu")
 model = SelfAttention()
+weights = dict(model.named_parameters())
+printed = str(model)
+layered = opscope.capture(model, x, mask)
+untouched = str(model) == printed and dict(model.named_parameters()) == weights
 print(model)
 graph = hidet.trace_from(model(x, mask), inputs=[x, mask])
 
@@ -61,6 +65,8 @@ attributes = every_kind_of_attribute()
 for each, name in ((graph, "attention-graph"), (optimized, "optimized"), (attributes, "attributes")):
     written(each, name)
 captured, kinds = opscope.capture(graph), opscope.capture(attributes)
+opscope.save(layered, outs / "layered.json")
+opscope.save(layered, outs / "layered-written.json", format="hidet-netron")
 print(
     json.dumps(
         {
@@ -71,6 +77,8 @@ print(
             "names": [op.name for op in graph.nodes],
             "text": str(captured.main).splitlines()[0],
             "ends": next(node.attrs["ends"] for node in kinds.main if node.op == "StridedSlice"),
+            "untouched": untouched,
+            "summary": opscope.summary(layered).to_dict()["rows"],
             "restored": hidet.graph.operator.Operator.reforward is reforward,
         }
     )

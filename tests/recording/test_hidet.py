@@ -17,6 +17,7 @@ import pytest
 from conftest import Corpus, Run
 
 import opscope
+from opscope.analysis.enrich import enrich
 from opscope.recording.diff import diff_passes
 from opscope.recording.model import Recording
 from opscope.render.wire.compare_passes import compared_rows
@@ -57,16 +58,38 @@ def tutorial(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.mark.step("3.1")
-def test_the_model_prints_as_hidet_prints_it(tutorial: Tutorial) -> None:
-    layers = ("query_layer", "key_layer", "value_layer")
+def test_the_layers_that_hidet_prints_are_the_groups_of_the_captured_module(tutorial: Tutorial) -> None:
+    """hidet's graph forgets its layers. Here each operator is in its own, weights have their names, and the module is as before."""
     lines = tutorial.printed.splitlines()
-    assert lines[0].startswith("SelfAttention(") and all(any(f"({layer}): Linear(" in line for line in lines) for layer in layers)
+    assert lines[0] == "SelfAttention(" and tutorial.facts["untouched"]
+    layers = re.findall(r"\((\w+)\): Linear\(in_features=768, out_features=768\)", tutorial.printed)
+    assert layers == ["query_layer", "key_layer", "value_layer"]
+    graph = opscope.load(tutorial.outs / "layered.json").main
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for node in graph:
+        if node.scope:
+            groups.setdefault(node.scope, []).append(node.op if node.role == "op" else node.id)
+    weight = "weight" if tutorial.facts["version"] == "0.3.1" else "transposed_weight"
+    assert groups == {(f"{layer}: Linear",): [f"{layer}.{weight}", "Matmul", f"{layer}.bias", "Add"] for layer in layers}
+    source = Path(graph["Exp" if "Exp" in graph else "Softmax"].source[0].file)
+    assert "softmax" in source.read_text().splitlines()[graph["Exp" if "Exp" in graph else "Softmax"].source[0].line - 1]
+    assert (tutorial.outs / "layered-written.json").read_bytes() == (tutorial.outs / "attention-graph.json").read_bytes()
+    rows = {row["label"]: (row["params"], row["mult_adds"], row["output"]) for row in tutorial.facts["summary"]}
+    one = (768 * 768 + 768, 128 * 768 * 768, [[1, 128, 768]])
+    assert rows == {"SelfAttention": (0, 3 * one[1] + 2 * 12 * 128 * 128 * 64, [[1, 128, 768]])} | {
+        f"{layer}: Linear": one for layer in layers
+    }
 
 
 @pytest.mark.step("3.2")
 def test_the_graph_is_captured_operator_by_operator(tutorial: Tutorial) -> None:
+    """And it says what each operator costs."""
     assert tutorial.facts["captured"] == tutorial.facts["names"]
     assert tutorial.facts["text"].startswith("Graph(x: float32[1, 128, 768][cpu], x_1: int32[1, 128][cpu])")
+    program = opscope.load(tutorial.outs / "attention-graph.json")
+    flops = enrich(program).main.metrics["flops"]
+    products = [flops[node.id] for node in program.main if node.op == "Matmul"]
+    assert sorted(products) == [2 * 12 * 128 * 128 * 64] * 2 + [2 * 128 * 768 * 768] * 3
 
 
 @pytest.mark.step("3.3", "3.10")

@@ -47,6 +47,8 @@ def layers_of(program: Program) -> Measured:
     for node in graph.nodes:
         if node.role in ("op", "output") and node.attrs.get(DIRECTION_ATTR) not in (RECOMPUTED, BACKWARD):
             layers.operation(graph, node)
+    for name, index in graph.outputs:
+        layers.calls[0].outputs.update(_values(graph[name], index))
     for node in graph.parameters:
         layers.parameter(graph, node)
     return layers.measured(program)

@@ -1,4 +1,4 @@
-"""hidet: live FlowGraphs, and the JSON that `hidet.utils.netron.dump` and `save_graph_instrument` write."""
+"""hidet: live FlowGraphs and modules, and the JSON that `hidet.utils.netron.dump` and `save_graph_instrument` write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 from opscope.program import Program
 from opscope.readers import Progress, Verdict
-from opscope.readers.hidet.flow import flow_graph_program
+from opscope.readers.hidet.flow import flow_graph_program, module_program
+from opscope.readers.hidet.modules import module_class, traced
 from opscope.readers.hidet.netron import read_netron
 from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
@@ -29,8 +30,11 @@ def read(source: Source, progress: Progress | None = None) -> list[Program]:
 
 
 def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
-    """A FlowGraph, or tensors that one can be traced from."""
+    """A FlowGraph, or a module with its inputs."""
     if type(obj).__name__ == "FlowGraph":
         refuse_arguments("a FlowGraph", args, options)
         return flow_graph_program(obj)
+    if (base := module_class(obj)) is not None:
+        refuse_arguments("a hidet module", (), options)
+        return module_program(traced(obj, args, base))
     return None

@@ -9,8 +9,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from opscope.program import PRINTED, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, whole_number
+from opscope.program import PRINTED, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef, whole_number
 from opscope.readers.hidet.attributes import FUSED, FUSED_GRAPH, SHARE_MAP, SOURCE, TASK, VERBATIM, netron_form, verbatim_of
+from opscope.readers.hidet.modules import NOWHERE, Place, Traced
 
 
 class FlowNames:
@@ -44,12 +45,19 @@ _MOST_HASHED = 64 * 2**20
 """hidet's text has a hash of each constant. Beyond this many bytes, a graph is printed as those of other frameworks are."""
 
 
-def flow_graph_program(flow: Any, names: FlowNames | None = None, name: str = "hidet") -> Program:
+def module_program(traced: Traced) -> Program:
+    """What a module computes, as a Program with its layers. Only here are weights parameters: a graph alone has constants."""
+    return flow_graph_program(traced.graph, name=traced.classes[""], layers=traced)
+
+
+def flow_graph_program(flow: Any, names: FlowNames | None = None, name: str = "hidet", layers: Traced | None = None) -> Program:
     """A graph, with the text that hidet prints of it; between passes (with `names`), only fused graphs have theirs."""
     is_printed = names is None and _constant_bytes(flow) <= _MOST_HASHED
     names = names or FlowNames()
     program = ProgramBuilder(name, "main")
     program.attrs["source"] = SOURCE
+    if layers is not None:
+        program.attrs["modules"] = layers.classes
     waiting = [("main", flow)]
     while waiting:
         title, content = waiting.pop()
@@ -57,7 +65,7 @@ def flow_graph_program(flow: Any, names: FlowNames | None = None, name: str = "h
         if is_printed or title != "main":
             with suppress(Exception):  # hidet 0.3 cannot print an operator with several results
                 graph.attrs[PRINTED] = names.text(content)
-        waiting += _add_graph(graph, content, names)
+        waiting += _add_graph(graph, content, names, layers)
     return program.build()
 
 
@@ -67,25 +75,32 @@ def _constant_bytes(flow: Any) -> int:
     return sum(int(tensor.nbytes) for tensor in constants.values())
 
 
-def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames) -> list[tuple[str, Any]]:
+def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames, layers: Traced | None) -> list[tuple[str, Any]]:
     """Add one graph, and return the fused graphs in it with their names."""
     inner: list[tuple[str, Any]] = []
     value: dict[int, ValueRef] = {}
+    places: dict[int, Place] = layers.places if layers else {}
+    weights: dict[int, str] = layers.weights if layers else {}
 
-    def parameter(tensor: Any, base: str, role: Any, attrs: dict[str, Any]) -> ValueRef:
+    def parameter(tensor: Any, base: str, role: Any, attrs: dict[str, Any], scope: Path = ()) -> ValueRef:
         id_ = names.name(tensor, base) if graph.name == "main" else f"{base}_{len(graph.nodes)}"
-        graph.node(id_, base, (), [_type(tensor)], role=role, attrs={**attrs, "device": str(tensor.device)})
+        graph.node(id_, base, (), [_type(tensor)], role=role, attrs={**attrs, "device": str(tensor.device)}, scope=scope)
         ref = value[id(tensor)] = (id_, 0)
         return ref
 
-    def of(tensor: Any) -> ValueRef:
+    def of(tensor: Any, scope: Path = ()) -> ValueRef:
         ref = value.get(id(tensor))
-        return ref if ref is not None else parameter(tensor, "const", "constant", _constant(tensor))
+        if ref is not None:
+            return ref
+        if weight := weights.get(id(tensor)):
+            return parameter(tensor, weight, "parameter", {}, scope)
+        return parameter(tensor, "const", "constant", _constant(tensor))
 
     for i, tensor in enumerate(flow.inputs or ()):
         parameter(tensor, "input", "input", {"parameter_number": i})
     for op in flow.nodes:
-        inputs = [of(tensor) for tensor in op.inputs]
+        scope, source = places.get(id(op), NOWHERE)
+        inputs = [of(tensor, scope) for tensor in op.inputs]
         id_ = names.name(op, str(op.name))
         values = {str(key): (_plain(item), netron_form(item)) for key, item in op.attrs.items() if key != FUSED_GRAPH}
         attrs: dict[str, Any] = {key: value for key, (value, _) in values.items()}
@@ -99,7 +114,8 @@ def _add_graph(graph: GraphBuilder, flow: Any, names: FlowNames) -> list[tuple[s
         if op.share_map:
             attrs[SHARE_MAP] = str(op.share_map)
         attrs[TASK] = names.text(op.task)
-        graph.node(id_, str(op.name), inputs, [_type(tensor) for tensor in op.outputs], attrs=attrs, calls=calls)
+        results = [_type(tensor) for tensor in op.outputs]
+        graph.node(id_, str(op.name), inputs, results, attrs=attrs, calls=calls, scope=scope, source=source)
         value.update((id(tensor), (id_, i)) for i, tensor in enumerate(op.outputs))
     graph.outputs = [of(tensor) for tensor in flow.outputs]
     return inner

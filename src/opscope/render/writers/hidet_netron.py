@@ -34,14 +34,17 @@ class _Model:
         self.program = program
         self.graph = program.main
         self.is_hidets = program.attrs.get("source") == SOURCE
+        self.held = {node.id for node in self.graph if node.role == "constant" or (self.is_hidets and node.role == "parameter")}
+        """Constants; the weights of a captured module are constants in hidet's own graph."""
+        self.inputs = [node for node in self.graph.parameters if node.id not in self.held]
         self.operators = [node for node in self.graph if not (node.is_argument or node.role == "constant")]
         self.names = self._hidets_names() if self.is_hidets else {node.id: node.id for node in self.graph}
 
     def _hidets_names(self) -> dict[str, str]:
         """hidet numbers operators and inputs in order, and constants in the order in which operators use them."""
-        names = {node.id: f"input:{i}" for i, node in enumerate(self.graph.parameters)}
+        names = {node.id: f"input:{i}" for i, node in enumerate(self.inputs)}
         names |= {node.id: f"{i}_{node.op}" for i, node in enumerate(self.operators)}
-        used = dict.fromkeys(name for node in self.operators for name, _ in node.inputs if self.graph[name].role == "constant")
+        used = dict.fromkeys(name for node in self.operators for name, _ in node.inputs if name in self.held)
         return names | {name: f"const:{i}" for i, name in enumerate(used)}
 
     def encoded(self) -> dict[str, Any]:
@@ -49,7 +52,7 @@ class _Model:
         description = "Converted from FlowGraph" if self.is_hidets else f"Converted from {self.program.name}"
         graph = {
             "name": "",
-            "inputs": [self._parameter(f"input:{i}", (node.id, 0)) for i, node in enumerate(self.graph.parameters)],
+            "inputs": [self._parameter(f"input:{i}", (node.id, 0)) for i, node in enumerate(self.inputs)],
             "outputs": [self._parameter(f"output:{i}", ref) for i, ref in enumerate(self.graph.outputs)],
             "nodes": [self._node(node) for node in self.operators],
         }
@@ -84,7 +87,7 @@ class _Model:
         type_ = node.outputs[max(ref[1], 0)] if node.outputs else UNKNOWN_TYPE
         dims = [str(dim) for dim in type_.shape]
         argument["type"] = {"string": f"{type_.dtype}{dims}", "shape": {"dimensions": dims}, "dataType": type_.dtype}
-        if node.role == "constant" and has_name:
+        if node.id in self.held and has_name:
             argument["initializer"] = {"kind": "Initializer", "value": str(node.attrs.get("value", "<>"))}
         return {"name": name, "arguments": [argument], "visible": True}
 
