@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
 import operator
@@ -16,7 +15,7 @@ import pytest
 import torch
 from browser.conftest import browser, open_address, server
 from browser.harness import Open
-from quantized_models import Net, stages
+from quantized_models import Net, neutron, stages
 from support.model_explorer_page import their_page, their_server
 
 import opscope
@@ -53,21 +52,13 @@ def dynamic() -> Any:
     return torch.export.export(Net().eval(), (torch.ones(2, 3, 8, 8),), dynamic_shapes=({0: batch},))
 
 
-def with_clusters() -> Any:
-    exported = copy.deepcopy(stages().tagged)
-    for node in exported.graph.nodes:
-        if node.name in ("aten_convolution_default", "aten_relu_default"):
-            node.meta["cluster"] = "aten_convolution_default/cluster"
-    return exported
-
-
 PROGRAMS: dict[str, Callable[[], Any]] = {
     "plain": lambda: torch.export.export(Net().eval(), (torch.rand(1, 3, 8, 8),)),
     "every argument": every_argument,
     "dynamic": dynamic,
     "quantized": lambda: stages().quantized,
     "partitioned": lambda: stages().tagged,
-    "clusters": with_clusters,
+    "clusters": neutron,
     "lowered": lambda: stages().lowered.exported_program(),
 }
 NAMES: dict[str, Any] = {
@@ -138,7 +129,7 @@ def test_model_explorer_and_opscope_show_the_same_file(
     chromium: Callable[..., Any], their_server: str, server: Callable[..., str], open_address: Open, tmp_path: Path
 ) -> None:
     target = tmp_path / "clusters.json"
-    compat.visualize_with_clusters(with_clusters(), target)
+    compat.visualize_with_clusters(neutron(), target)
     nodes = json.loads(target.read_text())["graphs"][0]["nodes"]
     spaces = {node["namespace"] for node in nodes if node["namespace"]}
     layers = {"/".join(space.split("/")[:depth]) for space in spaces for depth in range(1, 1 + len(space.split("/")))}
@@ -166,7 +157,6 @@ visualize_with_clusters(torch.export.export(torch.nn.Linear(2, 3), (torch.ones(1
 @pytest.mark.step("4.20")
 @pytest.mark.parametrize("name", ["visualize", "visualize_graph", "visualize_with_clusters"])
 def test_calls_written_for_executorch_bind_to_the_same_arguments(name: str) -> None:
-    """The example calls `visualize_with_clusters` after the converter of NXP, which cannot be installed here; the call is the same."""
     theirs, ours = (inspect.signature(getattr(module, name)).parameters for module in (utils, compat))
     assert list(theirs) == list(ours)
     for parameter in theirs:

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import re
 import signal
+import socket
 import stat
 import urllib.error
 import urllib.request
@@ -24,7 +25,7 @@ from browser.harness import Open, until
 from quantized_models import stages
 
 import opscope
-from opscope.compat.executorch import visualize, visualize_graph, visualize_with_clusters
+from opscope.compat.executorch import clustered, visualize, visualize_graph, visualize_with_clusters
 
 __all__ = ["browser", "open_address"]  # fixtures of the viewer's tests
 
@@ -99,7 +100,9 @@ def test_partitions_and_clusters_in_the_viewer_then_another_program_in_the_same_
 
 
 @pytest.mark.step("4.17", "4.18")
-def test_executorchs_rules_are_imported_and_give_each_partition_its_colour(shown: Path, open_address: Open, shared_data: Path) -> None:
+def test_executorchs_rules_are_imported_and_give_each_partition_its_colour(
+    shown: Path, open_address: Open, shared_data: Path, tmp_path: Path
+) -> None:
     rules = shared_data / "executorch" / "cluster_highlight_style.json"
     colours = [rule["styles"]["node_bg_color"]["value"] for rule in json.loads(rules.read_text())]
     viewer = open_address(address_of(shown))
@@ -119,15 +122,44 @@ def test_executorchs_rules_are_imported_and_give_each_partition_its_colour(shown
     assert {fill for name, fill in frames if "/cluster (" in name} == {cluster}
     assert all(f'fill="{colour}"' in picture for colour in (quantize, aten))
     assert not any(f'fill="{colour}"' in picture for colour in others), "there are two partitions"
+    assert viewer.page.locator("canvas.graph").bounding_box()["width"] > 500, (
+        "the graph is next to the rules; Model Explorer's dialog covers it"
+    )
+    for theme in ("light", "dark"):
+        closed = closed_boxes(clustered(stages().tagged), rules, tmp_path / f"{theme}.svg", theme)
+        assert {name: fill for name, (fill, _) in closed.items() if name in partitions} == partitions, "without a browser, too"
+        for name, (fill, ink) in closed.items():
+            assert contrast(fill, ink) > 4.5, f"{name} can be read; in dark, Model Explorer writes it in white"
+
+
+def closed_boxes(program: opscope.Program, rules: Path, picture: Path, theme: str) -> dict[str, tuple[str, str]]:
+    """The colours of each box and of its title, with partitions closed."""
+    opscope.save(program, picture, group_by="partition", depth=0, style=str(rules), theme=theme)
+    pattern = r'<g class="box"[^>]* data-key="\w:([^"]*)">.*?<rect [^>]*fill="([^"]*)".*?<text [^>]*fill="([^"]*)"'
+    return {key.partition(" (")[0]: (fill, ink) for key, fill, ink in re.findall(pattern, picture.read_text(), re.S)}
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
 
 
 def shows_until_interrupted(exported: Any, log: Path, script: Path) -> None:
-    """A user's script, with a browser that only writes down what it is asked to open."""
+    """A user's script, with a browser that only writes down what it is asked to open, and by whom."""
     os.environ["BROWSER"] = f"{script} %s"
     importlib.reload(webbrowser)
     visualize(exported, reuse_server=False)
-    with log.open("a") as stream:
-        stream.write("the script goes on\n")
+    (address,) = (line.split()[1] for line in log.read_text().splitlines() if line.startswith(f"{os.getpid()} "))
+    with socket.socket() as probe, log.open("a") as stream:
+        port = urlsplit(address).port
+        stream.write(f"the script goes on, {'with' if probe.connect_ex(('127.0.0.1', port)) == 0 else 'without'} the server\n")
 
 
 @pytest.mark.step("4.2", "4.10", "4.12")
@@ -136,22 +168,28 @@ def test_each_call_opens_a_tab_on_a_server_of_its_own_and_blocks_until_interrupt
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     exported, log, script = stages().tagged, tmp_path / "log", tmp_path / "browser"
-    script.write_text(f'#!/bin/sh\necho "$1" >>{log}\n')
+    script.write_text(f'#!/bin/sh\necho "$PPID $1" >>{log}\n')
     script.chmod(0o755)
     context = multiprocessing.get_context("fork")
     processes = [context.Process(target=shows_until_interrupted, args=(exported, log, script)) for _ in range(2)]
     for process in processes:
         process.start()
-    addresses = until(lambda: log.exists() and len(lines := log.read_text().splitlines()) == 2 and lines)
-    assert len({urlsplit(address).port for address in addresses}) == 2
+    lines = until(lambda: log.exists() and len(lines := log.read_text().splitlines()) == 2 and lines)
+    addresses = [line.split()[1] for line in lines]
+    assert len({urlsplit(address).port for address in addresses}) == 2, "Model Explorer gives the first free port to both"
     for address in addresses:
         assert open_address(address).state()["nodes"] == opscope.capture(exported).node_count
+        with pytest.raises(urllib.error.HTTPError) as refused:  # Model Explorer answers everybody on the machine
+            urllib.request.urlopen(f"http://{urlsplit(address).netloc}/")
+        assert refused.value.code == 404
     for process in processes:
         assert process.is_alive() and process.pid is not None
         os.kill(process.pid, signal.SIGINT)
         process.join()
         assert process.exitcode == 0
-    assert log.read_text().splitlines()[2:] == ["the script goes on"] * 2
+    assert log.read_text().splitlines()[2:] == ["the script goes on, without the server"] * 2, (
+        "Model Explorer's answers until the script ends"
+    )
 
 
 def test_replacing_the_program_requires_the_token(shown: Path) -> None:
