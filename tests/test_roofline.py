@@ -108,7 +108,8 @@ def test_nothing_that_inductor_generated_ran_faster_than_its_limits(log: Path) -
     (timed,) = load_timed(str(log), profile=str(KINETO / "compiled.json.gz"))
     data = costs_of(timed.program, timed.times, device=device_of("h200")).to_json()
     assert {row["limit"] for row in data["rows"] if row["op"].startswith("triton_")} == {"memory"}
-    assert all(0 < row["estimated_seconds"] <= row["seconds"] for row in data["rows"])
+    in_code = [row for row in data["rows"] if row["graph"] != "main"]
+    assert len(in_code) > 20 and all(0 < row["estimated_seconds"] <= row["seconds"] for row in in_code)
     products = {row["op"] for row in data["rows"] if row["flops"]}
     assert products >= {"extern_kernels.mm", "extern_kernels.addmm"}
 

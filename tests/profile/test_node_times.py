@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from support.cost_command import cost, refused
 
+import opscope
+from opscope.program import ProgramBuilder
+
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -163,6 +166,37 @@ def test_a_bad_profile_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_p
     path.write_text(content)
     (line,) = refused(capsys, "demo:train_step", "--profile", path).splitlines()
     assert sentence in line and name in line
+
+
+def test_a_file_of_trtexec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Spaced as NVIDIA's exportJSONProfile writes it: the runs first, then a layer on each line, with the median in newer versions. Names
+    are like those of real engines: reformatted inputs, fusions, parallel branches, regions and kernels of Myelin."""
+    nodes = ["/model.0/Conv", "/model.0/Relu", "/model.1/Conv", "/model.2/MatMul_1", "/model.2/Softmax", "/model.3/Conv"]
+    builder = ProgramBuilder("engine", "main")
+    graph = builder.graph("main")
+    for name in nodes:
+        graph.node(name, name.rpartition("/")[2].partition("_")[0])
+    program = tmp_path / "model.json"
+    opscope.save(builder.build(), program)
+    layers = [
+        ("Reformatting CopyNode for Input Tensor 0 to /model.0/Conv + /model.0/Relu", 36.6844),
+        ("/model.0/Conv + PWN(/model.0/Relu)", 41.4232),
+        ("/model.1/Conv || /model.3/Conv", 1009.24),
+        ("{ForeignNode[/model.2/MatMul_1.../model.2/Softmax]}", 78.7759),
+        ("/model_2/MatMul_1_myl109_5", 10.0),
+        ("__myl_MulMaxSubExpSum_myl109_3", 5.0),
+    ]
+    for median in ("", ', "medianMs" : 0.02'):
+        lines = [
+            f', {{ "name" : "{name}", "timeMs" : {ms}, "averageMs" : {ms / 625:.6g}{median}, "percentage" : 1.2 }}\n' for name, ms in layers
+        ]
+        path = tmp_path / "profile.json"
+        path.write_text('[\n  { "count" : 625 }\n' + "".join(lines) + "]\n")
+        data = cost(capsys, program, "--profile", path)
+        found = {row["node"]: row["seconds"] * 625e3 for row in data["rows"]}
+        assert found == pytest.approx({nodes[0]: 78.1076, nodes[2]: 1009.24, nodes[3]: 88.7759}, rel=1e-4)
+        assert data["profile"]["steps"] == 625
+        assert [row["kernel"] for row in data["profile"]["unattributed"]] == ["__myl_MulMaxSubExpSum_myl109_3"]
 
 
 def test_layer_times_of_tensorrt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

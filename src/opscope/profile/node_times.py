@@ -17,7 +17,10 @@ from opscope.program.metric import number
 
 _KERNEL = "_kernel_time"
 """How ONNX Runtime ends the name of the event that is the run of a node; others are its fences."""
-_PARTS = re.compile(r"[^\s,+()\[\]{}]+")
+_PARTS = re.compile(r"(?:(?!\.\.\.)[^\s,+()\[\]{}])+")
+"""The names in that of a layer: `a + PWN(b)`, `{ForeignNode[a...b]}`."""
+_MYELIN = re.compile(r"_myl\d+_\d+$")
+"""How names end that TensorRT's compiler Myelin gives to its kernels; they have `_` for `.`, too."""
 
 
 class Run(NamedTuple):
@@ -88,14 +91,18 @@ def is_tensorrt(head: bytes) -> bool:
 
 
 def read_tensorrt(data: bytes) -> NodeTimes:
-    """A layer is named after the nodes that were fused into it: `/conv/Conv + /relu/Relu`."""
+    """A layer is named after the nodes that were fused into it, as trtexec's exportJSONProfile writes it: `/conv/Conv + /relu/Relu`."""
     try:
         entries = json.loads(data)
         runs = int(entries[0]["count"])
         layers = [(str(layer["name"]), seconds_of(number(layer["averageMs"]) * runs * 1e-3)) for layer in entries[1:]]
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
         raise OpscopeError(f"is not complete as layer times of TensorRT: {type(error).__name__} {error}") from None
-    return NodeTimes(max(runs, 1), [Run(name, seconds, parts=tuple(_PARTS.findall(name))) for name, seconds in layers])
+    return NodeTimes(max(runs, 1), [Run(name, seconds, parts=_parts(name)) for name, seconds in layers])
+
+
+def _parts(layer: str) -> tuple[str, ...]:
+    return tuple(_MYELIN.sub("", part) for part in _PARTS.findall(layer))
 
 
 def place_named(program: Program, measured: NodeTimes) -> Times:
@@ -108,6 +115,8 @@ def place_named(program: Program, measured: NodeTimes) -> Times:
     by_position = {run.node for run in measured.runs if run.op and re.fullmatch(rf"{re.escape(run.op)}_\d+", run.node)}
     if not by_position <= places.keys():
         places = {name: node for name, node in places.items() if name not in by_position}
+    if any(run.parts for run in measured.runs):
+        places = {**{name.replace(".", "_"): node for name, node in reversed(places.items())}, **places}
     times = Times(measured.steps)
     for run in measured.runs:
         node = next((places[name] for name in (run.node, *run.parts) if name in places), None)

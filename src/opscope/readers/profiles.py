@@ -12,7 +12,7 @@ from opscope.profile.node_table import Table, is_json, read_csv, read_json
 from opscope.profile.node_times import NodeTimes, Run, is_onnxruntime, is_tensorrt, place_named, read_onnxruntime, read_tensorrt
 from opscope.profile.place import Times, with_times
 from opscope.program import Metric, Program
-from opscope.readers import Progress, kineto, xplane
+from opscope.readers import Progress, etdump, kineto, xplane
 from opscope.readers.source import Source
 from opscope.readers.timed import LEAST_SHARE, Timed
 
@@ -35,6 +35,8 @@ def timed_with(programs: Sequence[Program], path: str | PathLike[str]) -> list[T
             return _named(programs, read_tensorrt(source.read_bytes()), "; open the ONNX model that the engine was built from")
         if source.name.lower().endswith(".csv"):
             return _of_table(programs, read_csv(source.read_text()))
+        if etdump.is_etdump(source.head):
+            return etdump.timed_with(programs, source)
         if kineto.is_trace(source):
             return kineto.timed_with(programs, source)
         if is_json(source.head):
@@ -56,7 +58,7 @@ def _of_table(programs: Sequence[Program], table: Table) -> list[Timed]:
 def _named(programs: Sequence[Program], measured: NodeTimes, hint: str, metric: Metric | None = None) -> list[Timed]:
     nodes = {run.node for run in measured.runs}
     placed = [place_named(program, measured) for program in programs]
-    is_it = [bool(nodes) and len(times.seconds) >= LEAST_SHARE * len(nodes) for times in placed]
+    is_it = [bool(nodes) and len(nodes) - len(times.unplaced) >= LEAST_SHARE * len(nodes) for times in placed]
     if any(is_it):
         return [
             (_with_values(program, metric, times) if metric else Timed(with_times(program, times), times))

@@ -9,7 +9,8 @@ from opscope.program import Program
 
 PROFILES = (
     "a .xplane.pb file, the directory that jax.profiler.trace writes, a trace of PyTorch's profiler, the JSON that ONNX Runtime's "
-    "end_profiling or TensorRT's trtexec --exportProfile writes, or a table of nodes and values with a unit as .csv (node,ms) or JSON"
+    "end_profiling or TensorRT's trtexec --exportProfile writes, an ETDump of ExecuTorch, or a table of nodes and values with a unit as "
+    ".csv (node,ms) or JSON"
 )
 
 LEAST_SHARE = 0.5
