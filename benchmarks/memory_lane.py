@@ -31,6 +31,7 @@ from viewer import CHROMIUM, FLAGS, HLO, LONGEST_BLOCK_MS, PATIENCE, WATCH, wait
 import opscope
 from opscope.analysis.enrich import enrich
 from opscope.memory.shown import memory_of, planner_of
+from opscope.memory.suggest import answer
 from opscope.program import Program
 from opscope.render.wire.memory import encode_memory
 
@@ -62,7 +63,7 @@ def in_python(name: str, program: Program) -> list[Figure]:
     enrich(program)
     memory, computing = timed(lambda: memory_of(program))
     _, encoding = timed(lambda: encode_memory(memory, program))
-    _, suggesting = timed(lambda: planner_of(program).answer([], True))
+    _, suggesting = timed(lambda: answer(planner_of(program), [], True))
     return [
         Figure("memory with reasons, CPU", computing, "s", *of),
         Figure("memory for the page, CPU", encoding, "s", *of),

@@ -12,6 +12,7 @@ import pytest
 from opscope.loading import load_all
 from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
+from opscope.memory.suggest import answer as answer_to
 from opscope.memory.what_if import Planner
 from opscope.program import Program
 
@@ -55,6 +56,6 @@ def test_what_is_written_over_a_value_is_in_its_memory(tmp_path: Path) -> None:
 
 def test_what_if_distinguishes_the_values_of_both_halves(tmp_path: Path) -> None:
     program, memory = step("transformer", tmp_path)
-    answer = Planner(program, memory).answer([], suggests=True)
+    answer = answer_to(Planner(program, memory), [], suggests=True)
     assert answer.result.memory.live_peak < 0.8 * memory.live_peak
     assert {buffer.graph for each in answer.suggestions for buffer in each.buffers} == {"forward"}

@@ -16,6 +16,7 @@ from opscope.errors import SourceError
 from opscope.memory.model import Memory
 from opscope.memory.shown import planner_of
 from opscope.memory.sources import read_memory
+from opscope.memory.suggest import answer as answer_to
 from opscope.readers.torch_memory.plain_pickle import read_plain_pickle
 from opscope.serve.opening import open_source
 
@@ -132,7 +133,7 @@ def test_a_snapshot_is_a_program_whose_memory_is_the_snapshot() -> None:
 def test_what_if_of_a_snapshot_knows_when_blocks_are_made_and_freed() -> None:
     file = str(SNAPSHOTS / "transformer_early.pickle.gz")
     (served,) = open_source(file)
-    answer = planner_of(served.program()).answer([], suggests=True)
+    answer = answer_to(planner_of(served.program()), [], suggests=True)
     assert answer.result.memory.live_peak < snapshot("transformer_early").live_peak
     assert answer.advice and all("torch.utils.checkpoint.checkpoint(" in line and "make.py:" in line for line in answer.advice)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from conftest import Run
 import opscope
 from opscope.errors import OpscopeError
 from opscope.memory.schedule import computed_memory
-from opscope.memory.what_if import Change, Planner, advice
+from opscope.memory.suggest import answer, suggest
+from opscope.memory.what_if import Change, Planner
 from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, UPDATE, Frame, Program, ProgramBuilder, TensorType
 
 BIG, SMALL = TensorType("f32", (1000,)), TensorType("f32", (250,))
@@ -76,54 +76,47 @@ def test_a_value_that_is_recomputed_or_offloaded_is_gone_in_between() -> None:
 def test_what_a_value_is_recomputed_from_stays() -> None:
     """wide.1 is made of sum.0, which is then needed until the backward half recomputes it."""
     plan = planner(step(layers=3))
-    kept = next(buffer for buffer in plan.what_if([Change("recompute", "wide.1")]).memory.buffers if buffer.node == "sum.0")
+    kept = [buffer for buffer in plan.what_if([Change("recompute", "wide.1")]).memory.buffers if buffer.node == "sum.0"]
     before = next(buffer for buffer in plan.memory.buffers if buffer.node == "sum.0")
-    assert plan.memory.step_at(before.last) == "wide.1" and plan.memory.step_at(kept.last) == "grad.1"
+    assert plan.memory.step_at(before.last) == "wide.1" and plan.memory.step_at(max(each.last for each in kept)) == "grad.1"
 
 
-def test_the_same_line_in_all_layers_is_one_suggestion() -> None:
+def test_all_calls_of_a_function_are_one_suggestion() -> None:
+    """Each layer is recomputed from the small value that the layer before hands out, so that stays."""
     plan = planner(step(layers=3))
-    (suggestion,) = plan.suggest()
-    assert {buffer.node for buffer in suggestion.buffers} <= {"wide.0", "wide.1", "wide.2"} and len(suggestion.buffers) >= 2
-    assert suggestion.peak < plan.memory.live_peak
-    assert suggestion.peak == plan.what_if(suggestion.changes).memory.live_peak
-    assert plan.suggest(suggestion.changes) == [], "nothing else is saved across the peak"
-    lines = advice(plan.program, [suggestion])
-    assert lines[0] == 'x = jax.ad_checkpoint.checkpoint_name(x, "recomputed_0")  # f32[1000] in model.py:7 forward'
-    assert lines[-1] == 'f = jax.checkpoint(f, policy=jax.checkpoint_policies.save_anything_except_these_names("recomputed_0"))'
+    chosen, others = suggest(plan)
+    assert [each.name for each in chosen] == ["forward"] and others == []
+    assert {buffer.node for buffer in chosen[0].buffers} <= {"wide.0", "wide.1", "wide.2"} and len(chosen[0].buffers) >= 2
+    assert chosen[0].peak == plan.what_if([Change("checkpoint", "forward")]).memory.live_peak < plan.memory.live_peak
+    assert suggest(plan, chosen[0].changes)[0] == [], "nothing else is saved across the peak"
+    (line,) = answer(plan, [], True).advice
+    assert line.startswith("forward = jax.checkpoint(forward)  # in model.py")
+    kept = {key[1] for key in plan.checkpoints["forward"].inside - plan.checkpoints["forward"].recomputed}
+    assert kept == {"sum.0", "sum.1"}, "what one call hands to the next"
 
 
-def test_kinds_of_values_of_one_line_are_separate_suggestions_that_lower_the_peak() -> None:
-    """An activation is recomputed from a product for one operation per element. With both as one suggestion, nothing is gained: each
-    product would be recomputed from the activation of the layer before, which stays for it."""
+def test_a_chain_is_recomputed_from_its_start() -> None:
+    """product.1 is computed from act.0, and that from product.0: nothing of it has to stay, because all of it is computed again."""
     builder = ProgramBuilder("step", "main")
     main = builder.graph("main")
     last = main.node("x", "parameter", outputs=[BIG], role="parameter").id
-    for i in range(4):
-        line: dict[str, Any] = {"scope": (f"layer_{i}",), "source": [Frame("model.py", 7, "forward")], "attrs": {DIRECTION_ATTR: FORWARD}}
+    line: dict[str, Any] = {"source": [Frame("model.py", 7, "block")], "attrs": {DIRECTION_ATTR: FORWARD}}
+    for i in range(3):
         main.node(f"product.{i}", "power", [(last, 0), (last, 0)], [BIG], **line)
         last = main.node(f"act.{i}", "sine", [(f"product.{i}", 0)], [BIG], **line).id
-    for i in reversed(range(4)):
+    loss = main.node("loss", "tanh", [(last, 0)], [SMALL], attrs={DIRECTION_ATTR: FORWARD}, source=[Frame("model.py", 9, "loss")])
+    last = loss.id
+    for i in reversed(range(3)):
         read = [(last, 0), (f"product.{i}", 0), (f"act.{i}", 0)]
         last = main.node(f"grad.{i}", "multiply", read, [SMALL], attrs={DIRECTION_ATTR: BACKWARD}).id
     main.outputs.append((last, 0))
     plan = planner(builder.build())
-    suggestions = plan.suggest()
-    assert suggestions and all(len({buffer.node.partition(".")[0] for buffer in each.buffers}) == 1 for each in suggestions)
-    peaks = [plan.memory.live_peak, *(each.peak for each in suggestions)]
-    assert all(after <= 0.99 * before for before, after in pairwise(peaks)), "each is worth a line of code"
-
-
-def test_pytorch_gets_its_own_lines() -> None:
-    plan = planner(step("aten."))
-    (suggestion, *_) = plan.suggest()
-    assert advice(plan.program, [suggestion]) == ["x = torch.utils.checkpoint.checkpoint(self.layer_0, x, use_reentrant=False)"]
-    scopes = [("blocks: Sequential", "0: Block", "up: Linear"), ("blocks: Sequential", "0: Block"), ("blocks: Sequential", "1: Block")]
-    buffers = tuple(suggestion.buffers[0]._replace(scope=scope) for scope in scopes)
-    assert advice(plan.program, [suggestion._replace(buffers=buffers)]) == [
-        "x = torch.utils.checkpoint.checkpoint(self.blocks[0], x, use_reentrant=False)",
-        "x = torch.utils.checkpoint.checkpoint(self.blocks[1], x, use_reentrant=False)",
-    ], "a module that is inside another one is recomputed with it"
+    result = plan.what_if([Change("recompute", name) for name in ("product.1", "act.1")])
+    kept = [buffer for buffer in result.memory.buffers if buffer.node == "product.1"]
+    assert [(plan.memory.step_at(buffer.born), plan.memory.step_at(buffer.last)) for buffer in sorted(kept)] == [
+        ("product.1", "act.1"),
+        ("grad.1", "grad.1"),
+    ], "act.1 is computed from it at the same point"
 
 
 def test_an_unknown_node_is_refused() -> None:
@@ -141,4 +134,7 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
     assert data["bytes"] == 11_000 and data["bytes_after"] < 11_000 and data["suggestions"][0]["peak_bytes"] == data["bytes_after"]
     assert max(size for _, size in data["curve"]) == data["bytes_after"]
     wrong = run("memory", file, "--what-if", "forget=wide.0")
-    assert wrong.returncode == 2 and "a change is one of recompute=NODE, offload=NODE, bf16=NODE, not 'forget=wide.0'" in wrong.stderr
+    assert (
+        wrong.returncode == 2
+        and "a change is one of recompute=NODE, offload=NODE, bf16=NODE, checkpoint=FUNCTION, not 'forget=wide.0'" in wrong.stderr
+    )

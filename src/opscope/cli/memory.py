@@ -48,7 +48,8 @@ _ORIGINS = {
     "what_if",
     metavar="ACTION=NODE",
     multiple=True,
-    help="Show what memory would be if the values of NODE were changed: recompute=NODE, offload=NODE or bf16=NODE; repeatable.",
+    help="Show what memory would be if the values of NODE were changed: recompute=NODE, offload=NODE or bf16=NODE, "
+    "or those of a function or module recomputed: checkpoint=NAME; repeatable.",
 )
 @click.option(
     "--suggest",

@@ -11,13 +11,16 @@ from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
 
+_MOST_OTHERS = 8
+
 if TYPE_CHECKING:
-    from opscope.memory.what_if import Answer, Suggestion
+    from opscope.memory.suggest import Answer, Suggestion
 
 
 def show(source: str, module: str | None, format: str | None, part: Part, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
     """Print the peak as it is and with the changes that were asked for, or that are suggested."""
     from opscope.memory.shown import planner_of, remember_source
+    from opscope.memory.suggest import answer as answer_to
     from opscope.memory.what_if import change_of
 
     changes = [change_of(text) for text in what_if]
@@ -25,7 +28,7 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
     remember_source(source, program)
     with progress(f"planning {source}"):
         planner = planner_of(program)
-        answer = planner.answer(changes, suggests)
+        answer = answer_to(planner, changes, suggests)
     result, before = answer.result, planner.memory.live_peak
     if as_json:
         say_json(_json(before, answer), indent=1)
@@ -39,25 +42,29 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
         facts.append(("note", planner.memory.remark))
     if result.moved:
         facts.append(("moved", f"{short_bytes(result.moved)} off the device and back"))
+    if answer.note:
+        facts.append(("note", answer.note))
+    for buffer, reason in answer.left_out:
+        facts.append(("not recomputed", f"{buffer.name} ({short_bytes(buffer.bytes or 0)}): {reason}"))
     if suggests and not answer.suggestions:
         facts.append(("suggested", "nothing: no value that is saved for backward lowers the peak"))
-    say(*blocks(table(facts), *([_rows(answer.suggestions), answer.advice] if answer.suggestions else [])))
+    parts = [table(facts)]
+    if answer.suggestions:
+        parts += [_rows("suggested", answer.suggestions), answer.advice]
+    if answer.others:
+        parts.append(_rows("or one of these alone", answer.others[:_MOST_OTHERS]))
+    say(*blocks(*parts))
 
 
-def _rows(suggestions: list[Suggestion]) -> list[str]:
-    rows = [("recompute", "values", "bytes", "FLOP", "peak", "type", "module", "source")]
-    for suggestion in suggestions:
-        first, sizes = suggestion.buffers[0], (short_bytes(suggestion.bytes), short_number(suggestion.flops), short_bytes(suggestion.peak))
-        rows.append((first.node, str(len(suggestion.buffers)), *sizes, str(first.type or ""), "/".join(first.scope), first.source))
+def _rows(title: str, suggestions: list[Suggestion]) -> list[str]:
+    rows = [(title, "peak", "FLOP again", "saved at the peak", "values")]
+    for each in suggestions:
+        rows.append((each.name, short_bytes(each.peak), short_number(each.flops), short_bytes(each.bytes), str(len(each.buffers))))
     return table(rows, "lrrrr")
 
 
 def _json(before: int, answer: Answer) -> dict[str, Any]:
     result = answer.result
-    rows = [
-        {"nodes": [buffer.node for buffer in each.buffers], "bytes": each.bytes, "flops": each.flops, "peak_bytes": each.peak}
-        for each in answer.suggestions
-    ]
     return {
         "bytes": before,
         "bytes_after": result.memory.live_peak,
@@ -65,6 +72,21 @@ def _json(before: int, answer: Answer) -> dict[str, Any]:
         "unknown_flops": result.unknown,
         "moved_bytes": result.moved,
         "curve": [list(point) for point in result.memory.curve],
-        "suggestions": rows,
+        "suggestions": list(map(_suggestion_json, answer.suggestions)),
+        "alternatives": list(map(_suggestion_json, answer.others)),
+        "not_recomputed": [{"node": buffer.node, "bytes": buffer.bytes, "why": reason} for buffer, reason in answer.left_out],
         "advice": answer.advice,
+        "note": answer.note,
+    }
+
+
+def _suggestion_json(each: Suggestion) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "changes": list(map(str, each.changes)),
+        "nodes": [buffer.node for buffer in each.buffers],
+        "bytes": each.bytes,
+        "flops": each.flops,
+        "peak_bytes": each.peak,
+        "advice": list(each.code),
     }

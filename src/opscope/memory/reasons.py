@@ -19,7 +19,7 @@ from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, RECOMPUTED, UPDATE, 
 
 _BYTES = frozenset(["s8", "u8"])
 _TRUTH = frozenset(["pred", "bool", "i1"])
-_INSTALLED = "/site-packages/"
+INSTALLED = "/site-packages/"
 """In the path of files that are not the user's own."""
 _MOST_NAMED = 2
 """A backward node can have more forward nodes; two of them say enough."""
@@ -49,7 +49,7 @@ class Reasons:
         return self._places.get(node)
 
     @cached_property
-    def _direction(self) -> Mapping[NodeKey, str]:
+    def direction(self) -> Mapping[NodeKey, str]:
         marks = directions(self.program, graphs=[graph.name for graph in running_order(self.program).graphs])
         marks |= {node.op: [node.op] * len(self.program[node.op]) for node in self.program.main if is_half(node)}
         return {
@@ -78,7 +78,7 @@ class Reasons:
             type=_type_of(node, buffer.output),
             why=why,
             scope=node.scope,
-            source=str(next((frame for frame in frames if _INSTALLED not in frame.file), frames[0])) if frames else "",
+            source=str(next((frame for frame in frames if INSTALLED not in frame.file), frames[0])) if frames else "",
         )
 
     def _reader(self, graph: Graph, user: Place | None) -> Place | None:
@@ -114,7 +114,7 @@ class Reasons:
     def _optimizer_state(self, graph: Graph, node: Node) -> str:
         """Why an argument is a state of the optimizer; empty if it is not, or nothing says so. Weights are also read by the model itself,
         and a number that only the update reads may be a setting."""
-        readers = {self._direction.get((graph.name, user), "") for user in graph.users.get(node.id, ())}
+        readers = {self.direction.get((graph.name, user), "") for user in graph.users.get(node.id, ())}
         names = (node.id, *(str(node.attrs.get(key, "")) for key in ("path", "op_name")))
         if FORWARD not in readers and any(map(_OPTIMIZER_STATE.search, names)):
             return "optimizer state, by its name"
@@ -132,8 +132,8 @@ class Reasons:
 
     def _of_halves(self, graph: Graph, node: Node, user_graph: Graph, user: Node) -> tuple[Kind, str]:
         """What a value is for in a training step."""
-        made_in = self._direction.get((graph.name, node.id), "")
-        used_in = self._direction.get((user_graph.name, user.id), "")
+        made_in = self.direction.get((graph.name, node.id), "")
+        used_in = self.direction.get((user_graph.name, user.id), "")
         if made_in == FORWARD and used_in in (RECOMPUTED, BACKWARD):
             forward = self._differentiated(user)
             reason = f"{user.id} needs it for the gradient of {' and '.join(forward)}" if forward else f"{user.id} needs it"

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from opscope.gc_pause import without_collecting
 from opscope.memory.model import UNUSED, Kind, Memory
 from opscope.memory.shown import is_worth_computing, memory_of, planner_of
+from opscope.memory.suggest import answer as answer_to
 from opscope.memory.what_if import ACTIONS, GIVEN, Change
 from opscope.program import NodeKey, Program
 from opscope.recording.model import Recording
@@ -79,10 +80,10 @@ def packed_memory(program: Program, recording: Recording | None = None, level: i
 
 def packed_what_if(program: Program, changes: Sequence[Change], suggests: bool, recording: Recording | None = None) -> bytes:
     """The memory with changes, compressed as quickly as a person who waits for it wants."""
-    answer = planner_of(program, recording).answer(changes, suggests)
+    answer = answer_to(planner_of(program, recording), changes, suggests)
     result = answer.result
     asked = {
-        "changes": [f"{change.action}={change.node}" for change in answer.changes],
+        "changes": list(map(str, answer.changes)),
         "flops": result.flops,
         "unknownFlops": result.unknown,
         "moved": result.moved,

@@ -1,0 +1,189 @@
+"""What one change of the user's program recomputes: all calls of a function (`jax.checkpoint`), or all modules of one place in the model
+(`torch.utils.checkpoint`). The backward half then starts from what was passed in."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import NamedTuple, TypeAlias
+
+from opscope.memory.flow import Flow
+from opscope.memory.reasons import INSTALLED
+from opscope.ops import facts_of
+from opscope.program import Frame, Node, NodeKey, Program
+from opscope.readers.torch_memory import ALLOCATOR
+from opscope.recording.dumps.inductor_code import GENERATED_BY
+
+_NUMBER = re.compile(r"\d+")
+_SUFFIX = re.compile(r"[._]\d+$")
+"""What tells nodes of one kind apart."""
+DOTS_SAVEABLE = "dots_saveable"
+"""JAX's policy that keeps the results of products, which take longest to compute."""
+
+_MOST_TRIED = 8
+_WHOLE = 0.95
+"""A function that computes this share of the forward half computes all of it."""
+
+Function: TypeAlias = tuple[str, str]
+"""(file, name)"""
+
+
+class Checkpoint(NamedTuple):
+    """A function or a module, of which each call is recomputed."""
+
+    name: str
+    """As `--what-if checkpoint=NAME` has it: `block`, `block:dots_saveable`, `layers.*`."""
+    inside: frozenset[NodeKey]
+    """What it computes in the forward half."""
+    recomputed: frozenset[NodeKey]
+    """Of these, what is not handed out: that is kept, because something else reads it."""
+    code: tuple[str, ...]
+    """What to write in the program."""
+
+
+def find_checkpoints(program: Program, flow: Flow) -> dict[str, Checkpoint]:
+    """What can be checkpointed, by name. An allocator does not know what a value is computed from."""
+    if ALLOCATOR in program.attrs:
+        return {}
+    is_torch = GENERATED_BY in program.attrs or any(node.op.startswith("aten.") for node in program.main)
+    found = _modules(flow) if is_torch else _functions(program, flow)
+    return {each.name: each for each in found if each.recomputed}
+
+
+def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
+    frames = _frames(program, flow)
+    members: dict[Function, list[NodeKey]] = defaultdict(list)
+    for key, stack in frames.items():
+        for place in dict.fromkeys((frame.file, frame.function) for frame in stack):
+            if INSTALLED not in place[0] and place[1] and not place[1].endswith(">"):
+                members[place].append(key)
+    members = _inside_of_step(frames, members)
+    products = frozenset(key for key, node in flow.forward.items() if _multiplies(program, node))
+    names = Counter(function for _, function in members)
+    for (file, function), inside in members.items():
+        name = function if names[function] == 1 else f"{PurePath(file).name}:{function}"
+        recomputed = _not_handed_out(flow, _calls(flow, (file, function), inside, frames))
+        yield Checkpoint(name, frozenset(inside), recomputed, (_wrapped(file, function),))
+        if recomputed & products:
+            code = _wrapped(file, function, f", policy=jax.checkpoint_policies.{DOTS_SAVEABLE}")
+            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", frozenset(inside), recomputed - products, (code,))
+
+
+def _inside_of_step(frames: Mapping[NodeKey, Sequence[Frame]], members: Mapping[Function, list[NodeKey]]) -> dict[Function, list[NodeKey]]:
+    """Without the functions around the one that is differentiated: of those that compute the whole forward half, the innermost is left."""
+    known = sum(map(bool, frames.values()))
+    whole = [function for function, inside in members.items() if len(inside) >= _WHOLE * known]
+    outer = set(whole[1:])  # frames start with the innermost
+    return {function: inside for function, inside in members.items() if function not in outer}
+
+
+def _wrapped(file: str, function: str, policy: str = "") -> str:
+    outer, _, name = function.rpartition(".")
+    place = f"in {PurePath(file).name}"
+    if outer.endswith("<locals>"):
+        return f"{name} = jax.checkpoint({name}{policy})  # {place}, inside {outer.removesuffix('.<locals>')}"
+    if outer:  # a method: its `self` is not an array
+        return f"{outer} = flax.linen.remat({outer}{policy})  # {place}; without Flax, jax.checkpoint around what calls {function}"
+    return f"{name} = jax.checkpoint({name}{policy})  # {place}, below its definition; static_argnums for arguments that are not arrays"
+
+
+def _frames(program: Program, flow: Flow) -> dict[NodeKey, Sequence[Frame]]:
+    """The lines that a node of the forward half comes from. What a compiler added belongs to what it is computed from, or is for."""
+    frames = {key: _own_frames(program, node) for key, node in flow.forward.items()}
+    for key in flow.forward:
+        if not frames[key]:
+            makers = (flow.makers[operand] for operand in flow.operands[key])
+            frames[key] = next((frames[maker] for maker in makers if frames.get(maker)), ())
+    for key in reversed(flow.forward):
+        if not frames[key]:
+            frames[key] = next((frames[reader] for reader in flow.readers.get(key, ()) if frames.get(reader)), ())
+    return frames
+
+
+def _own_frames(program: Program, node: Node) -> Sequence[Frame]:
+    if node.source or facts_of(node.op).control != "fusion":
+        return node.source
+    return next((inner.source for name in node.calls for inner in reversed(program[name].nodes) if inner.source), ())
+
+
+def _multiplies(program: Program, node: Node) -> bool:
+    if facts_of(node.op).control == "fusion":
+        return any(facts_of(inner.op).category == "matmul" for name in node.calls for inner in program[name])
+    return facts_of(node.op).category == "matmul"
+
+
+def _calls(flow: Flow, function: Function, inside: Sequence[NodeKey], frames: Mapping[NodeKey, Sequence[Frame]]) -> dict[NodeKey, int]:
+    """The number of the call that each node belongs to. All calls have the same lines, so they are counted along the data flow: by the
+    first kind of node that is there as often as there are calls, and of which each one depends on the one before."""
+    kinds = {key: (tuple(frames[key]), _SUFFIX.sub("", key[1]), tuple(map(str, flow.forward[key].outputs))) for key in inside}
+    times = Counter(kinds.values())
+    most: Counter[int] = Counter()
+    for kind, number in times.items():
+        line = next(frame.line for frame in kind[0] if (frame.file, frame.function) == function)
+        most[line] = max(most[line], number)
+    usual = min(most.values())  # every line runs in each call, and in a loop inside of the function more often
+    calls: dict[NodeKey, int] = {}
+    for kind in [kind for kind, number in times.items() if number == usual][:_MOST_TRIED]:
+        counted = _counted(flow, kinds, kind)
+        if not calls or max(counted.values()) > max(calls.values()):
+            calls = counted
+        if max(calls.values()) == usual:
+            break
+    return {key: max(1, calls[key]) for key in inside}
+
+
+def _counted(flow: Flow, kinds: Mapping[NodeKey, object], kind: object) -> dict[NodeKey, int]:
+    """How many nodes of a kind are on the way to each node, itself included."""
+    counted: dict[NodeKey, int] = {}
+    for key in flow.forward:
+        before = max((counted.get(flow.makers[operand], 0) for operand in flow.operands[key]), default=0)
+        counted[key] = before + (kinds.get(key) == kind)
+    return counted
+
+
+def _modules(flow: Flow) -> Iterator[Checkpoint]:
+    members: dict[tuple[str, ...], list[NodeKey]] = defaultdict(list)
+    for key, node in flow.forward.items():
+        for depth in range(1, len(node.scope) + 1):
+            members[node.scope[:depth]].append(key)
+    places: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for scope in members:
+        places[_NUMBER.sub("*", ".".join(_parts(scope)))].append(scope)
+    for name, scopes in places.items():
+        inside = [key for scope in scopes for key in members[scope]]
+        recomputed = frozenset(key for scope in scopes for key in _not_handed_out(flow, dict.fromkeys(members[scope], 0)))
+        yield Checkpoint(name, frozenset(inside), recomputed, tuple(_wrapped_modules([_parts(scope) for scope in scopes])))
+
+
+def _parts(scope: Iterable[str]) -> list[str]:
+    """The path of a module: `layers`, `0`, `up` for `layers.0: Block/up: Linear`."""
+    return [word for part in scope for word in part.partition(":")[0].split(".")]
+
+
+def _wrapped_modules(modules: Sequence[list[str]]) -> Iterator[str]:
+    """What replaces `forward` by one that is checkpointed: it works with any arguments, and without another line of the model."""
+    yield "from functools import partial"
+    yield "from torch.utils.checkpoint import checkpoint"
+    numbers = [[word for word in module if word.isdecimal()] for module in modules]
+    if len(modules) > 1 and numbers == [[str(number)] for number in range(len(modules))]:
+        path = _code(["i" if word.isdecimal() else word for word in modules[0]], "i")
+        yield f"for i in range({len(modules)}):"
+        yield f"    {path}.forward = partial(checkpoint, {path}.forward, use_reentrant=False)"
+        return
+    for module in modules:
+        yield f"{_code(module)}.forward = partial(checkpoint, {_code(module)}.forward, use_reentrant=False)"
+
+
+def _code(module: Iterable[str], index: str = "") -> str:
+    return "model" + "".join(f"[{word}]" if word.isdecimal() or word == index else f".{word}" for word in module)
+
+
+def _not_handed_out(flow: Flow, calls: Mapping[NodeKey, int]) -> frozenset[NodeKey]:
+    """The nodes whose values only their own call reads in the forward half."""
+    return frozenset(
+        key
+        for key, call in calls.items()
+        if all(reader not in flow.forward or calls.get(reader) == call for reader in flow.readers.get(key, ()))
+    )

@@ -1,0 +1,202 @@
+"""Which functions, modules or values are worth recomputing, and what to write in the program for it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from opscope.memory.model import Buffer
+from opscope.memory.what_if import CHECKPOINT, Change, Planner, WhatIf
+from opscope.ops import facts_of
+from opscope.ops.facts import LOOPS
+from opscope.program import NodeKey
+from opscope.readers.torch_memory import ALLOCATOR
+
+_NUMBER = re.compile(r"\d+")
+_SUFFIX = re.compile(r"[._]\d+$")
+_LEAST_SHARE = 0.01
+"""A suggestion lowers the peak by at least this share: less is not worth a line of code."""
+_ENOUGH = 0.5
+"""Of the best that can be done. Of what does that much, the one with the fewest FLOPs is suggested."""
+_MOST_TRIED = 24
+"""Those with the most bytes saved at the peak: each is estimated for itself."""
+
+
+class Suggestion(NamedTuple):
+    """One change of the user's program, and what it does."""
+
+    name: str
+    """The function or module that is checkpointed, or the first of the values that are recomputed."""
+    changes: tuple[Change, ...]
+    buffers: tuple[Buffer, ...]
+    """What is saved for backward and recomputed instead."""
+    flops: float
+    """Computed again, as far as it is known."""
+    peak: int
+    """The most bytes in use with this change, and with those before it in a list of suggestions."""
+    code: tuple[str, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(buffer.bytes or 0 for buffer in self.buffers)
+
+
+class _Option(NamedTuple):
+    """A change that can be made, before its effect is known."""
+
+    name: str
+    changes: tuple[Change, ...]
+    inside: frozenset[NodeKey]
+    """Two options exclude each other if one is inside the other."""
+    buffers: tuple[Buffer, ...]
+    code: tuple[str, ...]
+
+
+MERGED = "XLA for the CPU merges what jax.checkpoint recomputes, unless you compile with xla_disable_hlo_passes=cse_barrier_expander"
+"""Why a peak may not fall by what is estimated."""
+
+
+class Answer(NamedTuple):
+    """What somebody asked for, what is suggested in addition, and the memory with all of it."""
+
+    changes: list[Change]
+    suggestions: list[Suggestion]
+    others: list[Suggestion]
+    """What else could be done: each one alone, in addition to what somebody asked for."""
+    result: WhatIf
+    advice: list[str]
+    """What to write in the user's program for the suggestions."""
+    note: str
+    """Why the peak may not fall by what is estimated; empty if nothing is in the way."""
+    left_out: list[tuple[Buffer, str]]
+    """The largest values that are saved for backward at the peak and stay, with the reason."""
+
+
+def answer(planner: Planner, changes: Sequence[Change], suggests: bool) -> Answer:
+    """The memory with these changes, and with those that are suggested on top of them."""
+    suggestions, others = suggest(planner, changes) if suggests else ([], [])
+    together = [*changes, *(change for each in suggestions for change in each.changes)]
+    result = planner.what_if(together)
+    advice = list(dict.fromkeys(line for each in suggestions for line in each.code))
+    note = MERGED if any("jax.checkpoint" in line for line in advice) else ""
+    return Answer(together, suggestions, others, result, advice, note, _left_out(planner, suggestions) if suggests else [])
+
+
+def suggest(planner: Planner, given: Sequence[Change] = ()) -> tuple[list[Suggestion], list[Suggestion]]:
+    """What lowers the peak most per FLOP, and the alternatives. Greedy: another set may be better."""
+    options = _options(planner)
+    chosen: list[Suggestion] = []
+    others: list[Suggestion] = []
+    changes = list(given)
+    memory = planner.what_if(changes).memory
+    while options:
+        before = memory.live_peak
+        tried = [_tried(planner, option, changes) for option in options]
+        worth = [each for each in zip(tried, options, strict=True) if before - each[0].peak >= _LEAST_SHARE * before]
+        if not chosen:
+            others = [each for each, _ in worth]
+        if not worth:
+            break
+        most = before - min(each.peak for each, _ in worth)
+        enough = [(each, option) for each, option in worth if before - each.peak >= _ENOUGH * most]
+        best, taken = max(enough, key=lambda pair: ((before - pair[0].peak) / (1 + pair[0].flops), -len(pair[1].inside)))
+        chosen.append(best)
+        changes += best.changes
+        memory = planner.what_if(changes).memory
+        options = [option for _, option in worth if not option.inside & taken.inside]
+    others.sort(key=lambda each: (each.peak, each.flops, each.name))
+    return chosen, [each for each in others if each.changes != (chosen[0].changes if chosen else ())]
+
+
+def _tried(planner: Planner, option: _Option, changes: Sequence[Change]) -> Suggestion:
+    alone = planner.what_if(changes).flops if changes else 0.0
+    result = planner.what_if([*changes, *option.changes])
+    return Suggestion(option.name, option.changes, option.buffers, result.flops - alone, result.memory.live_peak, option.code)
+
+
+def _options(planner: Planner) -> list[_Option]:
+    """What can be recomputed of that which is saved for backward across the peak: by functions or modules, if they are known."""
+    memory = planner.memory
+    saved: dict[NodeKey, list[Buffer]] = defaultdict(list)
+    for buffer in memory.alive(memory.peak):
+        gap = planner.gap(buffer) if buffer.kind == "saved" and buffer.bytes else None
+        if gap is not None and gap[0] < memory.peak < gap[1]:
+            saved[buffer.graph, buffer.node].append(buffer)
+    options = []
+    for name, each in planner.checkpoints.items():
+        buffers = tuple(buffer for key in saved.keys() & each.recomputed for buffer in saved[key])
+        options.append(_Option(name, (Change(CHECKPOINT, name),), each.inside, buffers, each.code))
+    if not any(option.buffers for option in options):
+        options = _lines(planner, saved)
+    least = _LEAST_SHARE * memory.live_peak
+    options = [option for option in options if _size(option.buffers) >= least]
+    options.sort(key=lambda option: (-_size(option.buffers), option.name))
+    return options[:_MOST_TRIED]
+
+
+def _size(buffers: Iterable[Buffer]) -> int:
+    return sum(buffer.bytes or 0 for buffer in buffers)
+
+
+def _lines(planner: Planner, saved: Mapping[NodeKey, list[Buffer]]) -> list[_Option]:
+    """Values by the line that makes them, where no functions are known."""
+    lines: dict[tuple[str, ...], list[Buffer]] = defaultdict(list)
+    for buffers in saved.values():
+        for buffer in buffers:
+            lines[line_of(buffer)].append(buffer)
+    # The change of the program is one for every value of the line, also for those of other steps of a recording.
+    every: dict[tuple[str, ...], list[Buffer]] = defaultdict(list)
+    for buffer in planner.memory.buffers:
+        if buffer.kind == "saved" and buffer.bytes and line_of(buffer) in lines and planner.gap(buffer) is not None:
+            every[line_of(buffer)].append(buffer)
+    options = []
+    for line, buffers in lines.items():
+        changes = tuple(Change("recompute", node) for node in dict.fromkeys(buffer.node for buffer in every[line]))
+        inside = frozenset((buffer.graph, buffer.node) for buffer in every[line])
+        options.append(_Option(buffers[0].node, changes, inside, tuple(buffers), _around(planner, buffers[0])))
+    return options
+
+
+def _around(planner: Planner, buffer: Buffer) -> tuple[str, ...]:
+    place = buffer.source or buffer.node
+    if ALLOCATOR in planner.program.attrs:
+        return (f"x = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=False)  # the function that is called at {place}",)
+    return (f"f = jax.checkpoint(f)  # the function that computes {place}",)
+
+
+def line_of(buffer: Buffer) -> tuple[str, ...]:
+    """What values have in common that one line of the user's program makes, in all repeated layers. One line may make several kinds: to
+    recompute the activations is cheap, to recompute the products with them is not."""
+    return buffer.source, _NUMBER.sub("#", "/".join(buffer.scope)), _SUFFIX.sub("", buffer.node), str(buffer.type)
+
+
+def _left_out(planner: Planner, suggestions: Sequence[Suggestion], most: int = 3) -> list[tuple[Buffer, str]]:
+    """Of the largest values that are saved at the peak, those that stay, and why."""
+    memory = planner.memory
+    recomputed = {(buffer.graph, buffer.node) for each in suggestions for buffer in each.buffers}
+    saved = [buffer for buffer, _ in memory.live(memory.peak) if buffer.kind == "saved" and buffer.bytes]
+    return [
+        (buffer, _why_left_out(planner, suggestions, buffer)) for buffer in saved[:most] if (buffer.graph, buffer.node) not in recomputed
+    ]
+
+
+def _why_left_out(planner: Planner, suggestions: Sequence[Suggestion], buffer: Buffer) -> str:
+    key = (buffer.graph, buffer.node)
+    gap = planner.gap(buffer)
+    if key in planner.flow.forward and facts_of(planner.flow.forward[key].op).control in LOOPS:
+        return f"each iteration of {buffer.node} saves a part of it: jax.checkpoint around what it repeats"
+    if gap is None or not gap[0] < planner.memory.peak < gap[1]:
+        return "in use at the peak itself"
+    chosen = [planner.checkpoints[change.node] for each in suggestions for change in each.changes if change.action == CHECKPOINT]
+    for each in chosen:
+        if key in each.inside:
+            whole = planner.checkpoints[each.name.partition(":")[0]]
+            is_kept = key in whole.recomputed
+            return f"a product, which {each.name} keeps" if is_kept else f"what follows {each.name} is recomputed from it"
+    around = [each for each in planner.checkpoints.values() if key in each.recomputed]
+    if around:
+        innermost = min(around, key=lambda each: len(each.inside))
+        return f"recomputed only with {innermost.name}, which costs more FLOPs or lowers the peak less"
+    return "no function or module that can be recomputed computes it"

@@ -1,0 +1,168 @@
+"""The advice of `--suggest`, applied to real models as it is printed: memory falls by what was estimated."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import ModuleType
+
+import jax
+import jax.numpy as jnp
+import pytest
+import torch
+from jax._src.ad_checkpoint import saved_residuals
+from torch import nn
+
+import opscope
+from opscope.loading import load_all
+from opscope.memory.shown import planner_of, remember_source
+from opscope.memory.suggest import answer
+from opscope.memory.what_if import Planner
+
+NETWORK = """
+import jax, jax.numpy as jnp
+
+def attend(p, x):
+    q, k, v = jnp.split(x @ p["qkv"], 3, -1)
+    return jax.nn.softmax(q @ k.swapaxes(-1, -2)) @ v
+
+def block(p, x):
+    x = x + attend(p, x)
+    return x + jax.nn.gelu(x @ p["up"]) @ p["down"]
+
+def loss(params, x):
+    for p in params:
+        x = block(p, x)
+    return jnp.mean(x**2)
+
+def step(params, x):
+    grads = jax.grad(loss)(params, x)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+"""
+LAYERS, WIDTH = 4, 64
+KEEPS_BARRIERS = {"xla_disable_hlo_passes": "cse_barrier_expander"}
+"""Without it, XLA for the CPU merges what is recomputed with what it repeats."""
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """A network in a file, as users have it."""
+    file = tmp_path_factory.mktemp("network") / "network.py"
+    file.write_text(NETWORK)
+    return _loaded(file)
+
+
+def _loaded(file: Path) -> ModuleType:
+    module = ModuleType("network")
+    exec(compile(file.read_text(), str(file), "exec"), module.__dict__)
+    module.__file__ = str(file)
+    return module
+
+
+def _arguments() -> tuple[list[dict[str, jax.Array]], jax.Array]:
+    shapes = {"qkv": (WIDTH, 3 * WIDTH), "up": (WIDTH, 4 * WIDTH), "down": (4 * WIDTH, WIDTH)}
+    return [{name: jnp.full(shape, 0.01) for name, shape in shapes.items()} for _ in range(LAYERS)], jnp.ones((8, 128, WIDTH))
+
+
+def _bytes_used(module: ModuleType, **options: str | bool) -> int:
+    """What XLA reserves for a step."""
+    jax.clear_caches()
+    compiled = jax.jit(module.step, donate_argnums=0).lower(*_arguments()).compile(compiler_options={**KEEPS_BARRIERS, **options})
+    analysis = compiled.memory_analysis()
+    return analysis.argument_size_in_bytes + analysis.output_size_in_bytes - analysis.alias_size_in_bytes + analysis.temp_size_in_bytes
+
+
+def _residual_bytes(module: ModuleType) -> int:
+    """What JAX itself says is saved for backward, without arguments."""
+    residuals = saved_residuals(module.loss, *_arguments())
+    return sum(math.prod(value.shape) * value.dtype.itemsize for value, where in residuals if "argument" not in where)
+
+
+def _with(module: ModuleType, lines: list[str]) -> ModuleType:
+    """The network with these lines at its end."""
+    changed = _loaded(Path(str(module.__file__)))
+    exec("\n".join(lines), changed.__dict__)
+    return changed
+
+
+@pytest.fixture(scope="module")
+def planner(network: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Planner:
+    dump = tmp_path_factory.mktemp("dump")
+    _bytes_used(network, xla_dump_to=str(dump), xla_dump_hlo_as_text=True)
+    (file,) = dump.glob("*.cpu_after_optimizations.txt")
+    (program,) = load_all(str(file))
+    remember_source(str(file), program)
+    return planner_of(program)
+
+
+@pytest.mark.slow
+def test_the_advice_for_jax_lowers_the_peak_as_estimated(network: ModuleType, planner: Planner) -> None:
+    found = answer(planner, [], suggests=True)
+    assert found.advice and {each.name for each in (*found.suggestions, *found.others)} >= {"block", "block:dots_saveable", "attend"}
+    assert not planner.checkpoints.keys() & {"step", "loss"}, "they compute no more than the calls of `block`"
+    before, residuals = _bytes_used(network), _residual_bytes(network)
+    for each in (found.suggestions[0], *(other for other in found.others if other.name == "block")):
+        changed = _with(network, list(each.code))
+        fell = before - _bytes_used(changed)
+        assert fell == pytest.approx(planner.memory.live_peak - each.peak, rel=0.2), each.name
+        assert residuals - _residual_bytes(changed) >= 0.8 * each.bytes, f"{each.name}: JAX saves less as well"
+
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
+
+
+class Model(nn.Module):
+    def __init__(self, blocks: nn.Module) -> None:
+        super().__init__()
+        self.layers, self.head = blocks, nn.Linear(WIDTH, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x).logsumexp(-1).mean()
+
+
+def _saved_bytes(model: nn.Module, x: torch.Tensor) -> int:
+    """What autograd saves for backward, each memory once, without parameters."""
+    given = {each.untyped_storage().data_ptr() for each in (x, *model.parameters())}
+    sizes: dict[int, int] = {}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.untyped_storage().data_ptr() not in given:
+            sizes[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        loss = model(x)
+    loss.backward()
+    return sum(sizes.values())
+
+
+@pytest.mark.slow
+def test_the_advice_for_torch_lowers_what_is_saved_as_estimated() -> None:
+    model, x = Model(nn.ModuleList(Block(WIDTH) for _ in range(LAYERS))), torch.ones(8, 128, WIDTH)
+    planner = planner_of(opscope.capture(model, x, stage="joint"))
+    found = answer(planner, [], suggests=True)
+    assert [each.name for each in found.suggestions] == ["layers.*"] and "model.layers[i]" in "\n".join(found.advice)
+    before = _saved_bytes(model, x)
+    exec("\n".join(found.advice), {"model": model})
+    fell = before - _saved_bytes(model, x)
+    inside = planner.checkpoints["layers.*"].recomputed
+    saved = sum(each.bytes or 0 for each in planner.memory.buffers if each.kind == "saved" and (each.graph, each.node) in inside)
+    assert fell == pytest.approx(saved, rel=0.02) and fell > before / 2
+    assert found.suggestions[0].peak < planner.memory.live_peak - 0.7 * fell
+
+
+def test_modules_without_a_common_number_get_a_line_each() -> None:
+    from opscope.memory.checkpoints import _wrapped_modules
+
+    assert list(_wrapped_modules([["encoder", "0"], ["encoder", "2"]]))[2:] == [
+        "model.encoder[0].forward = partial(checkpoint, model.encoder[0].forward, use_reentrant=False)",
+        "model.encoder[2].forward = partial(checkpoint, model.encoder[2].forward, use_reentrant=False)",
+    ]
