@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from opscope.analysis.directions import directions
@@ -43,7 +44,8 @@ class GroupTree:
 
     def put(self, path: Path) -> None:
         """Put the next node (in program order) into the group at `path`, which is created if needed."""
-        self.of_node.append(self.number(path))
+        group = self._numbers.get(path)
+        self.of_node.append(self._make(path) if group is None else group)
 
     def number(self, path: Path) -> int:
         """The group at `path`, created if needed; -1 for the empty path."""
@@ -79,6 +81,7 @@ class GroupTrees:
         self._maps: list[Mapping[str, Path]] = []
         self._blocks: Mapping[str, Path] = {}
         self._aside: frozenset[str] = frozenset()
+        self._line_path = cache(line_path)
 
     def start_graph(self, graph: int, groupings: Mapping[str, Mapping[str, Path]]) -> None:
         for tree in (self._module, *self._declared, self._lines, self._ops):
@@ -95,7 +98,7 @@ class GroupTrees:
         self._module.put(scope)
         for tree, paths in zip(self._declared, self._maps, strict=True):
             tree.put(paths.get(node_id, ()))
-        self._lines.put(line_path(source[0]) if source else ())
+        self._lines.put(self._line_path(source[0]) if source else ())
         self._ops.put((op,))
         value = attrs.get(DIRECTION_ATTR)
         direction = value if isinstance(value, str) else ""
@@ -125,11 +128,15 @@ class GroupTrees:
             tree.start_graph(graph)
             shared = len(_common_prefix(scopes))
             recomputed = (BACKWARD, RECOMPUTED) if FORWARD in marks else (RECOMPUTED,)
+            groups: dict[tuple[Path | None, str], int] = {}
             for scope, mark in zip(scopes, marks, strict=True):
-                path = scope or ()
-                unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
-                part = recomputed if mark == RECOMPUTED else (mark,)
-                tree.put((*path[:shared], *part, *path[shared:]) if unnamed else path)
+                group = groups.get((scope, mark))
+                if group is None:
+                    path = scope or ()
+                    unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
+                    part = recomputed if mark == RECOMPUTED else (mark,)
+                    group = groups[scope, mark] = tree.number((*path[:shared], *part, *path[shared:]) if unnamed else path)
+                tree.of_node.append(group)
         return tree
 
 

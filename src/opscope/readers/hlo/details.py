@@ -141,10 +141,10 @@ class HloDetails(Details):
         return frames_of(_decoded(self._tail), self._context.frames)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1 << 14)
 def _decoded(tail: str) -> Mapping[str, str]:
-    """The attributes of a tail. Whoever asks for the attributes of an instruction asks for its source frames next, so a few are kept.
-    Metadata differs from one instruction to the next, what is before it repeats."""
+    """The attributes of a tail. Links, memory and the page each ask for them, and most instructions of a large module share a few thousand
+    tails. Metadata differs from one instruction to the next, what is before it repeats."""
     settings, metadata = _parts(tail)
     return MappingProxyType({**_decoded_once(settings), **dict(decoded(metadata))}) if metadata else _decoded_once(settings)
 

@@ -53,10 +53,8 @@ def _with_values(text: str, values: Mapping[str, str]) -> str:
 
 
 def _with_names(text: str, node: Node, sign: str) -> str:
-    marks: dict[str, str] = {}
-    for place, name in enumerate(_names(node)):
-        if (word := sign + name) not in marks:
-            marks[word] = f"{sign}{_NAME}{place}"
+    names = _names(node)
+    marks = {sign + name: f"{sign}{_NAME}{place}" for place, name in zip(range(len(names) - 1, -1, -1), reversed(names), strict=True)}
     parts = _WORDS[sign].split(text)
     parts[1::2] = [marks.get(word, word) for word in parts[1::2]]
     return "".join(parts)

@@ -8,7 +8,7 @@ from typing import Any
 
 from opscope.program import Details, Frame, Program
 from opscope.render.wire.own_text import own_lines
-from opscope.render.wire.sections import Interner, Rows, SectionWriter
+from opscope.render.wire.sections import Interner, SectionWriter
 
 
 def encode_details(program: Program, start: int, stop: int) -> bytes:
@@ -60,19 +60,13 @@ class DetailsWriter:
     def encode(self, start: int, lines: Sequence[str] = ()) -> bytes:
         """`lines` are those of the program's own text, one for each node; none if it has no text."""
         out = SectionWriter()
-        sets = Rows()
-        for keys in self._key_sets:
-            sets.length.append(len(keys))
-            sets.value.extend([self._keys[key] for key in keys])
-        stacks = Rows()
-        for stack in self._stacks:
-            stacks.length.append(len(stack))
-            stacks.value.extend([self._frames.setdefault(frame, len(self._frames)) for frame in stack])
+        sets = [[self._keys[key] for key in keys] for keys in self._key_sets]
+        stacks = [[self._frames.setdefault(frame, len(self._frames)) for frame in stack] for stack in self._stacks]
         out.integers("setOf", self._set_of)
-        sets.write(out, "sets")
+        out.table("sets", sets)
         out.integers("values", self._values)
         out.integers("stackOf", self._stack_of)
-        stacks.write(out, "stacks")
+        out.table("stacks", stacks)
         for name, column in (("file", [f.file for f in self._frames]), ("function", [f.function for f in self._frames])):
             out.integers(f"frames.{name}", [self._keys[text] for text in column])
         out.deltas("frames.line", [frame.line for frame in self._frames])

@@ -9,7 +9,7 @@ from opscope.recording.change_groups import change_groups
 from opscope.recording.diff import Diff, Match
 from opscope.recording.match import EVIDENCE, REPLACED
 from opscope.recording.model import Origin
-from opscope.render.wire.sections import Interner, Rows, SectionWriter
+from opscope.render.wire.sections import Interner, SectionWriter
 
 FORMAT = 5
 """Increment with every change of the columns or their meaning: recording files store these bytes, and a newer viewer must not get
@@ -28,18 +28,19 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
         here, there, size = new.first[name], old.first[name], len(diff.b[name])
         counterpart[here : here + size] = range(there, there + size)
         evidence[here : here + size] = bytes([evidence_number[diff.untouched_evidence]]) * size
-    groups_old, groups_new = Rows(), Rows()
+    groups_old: list[list[int]] = []
+    groups_new: list[list[int]] = []
     group_evidence = bytearray()
     group_rule: list[int] = []
     ruled: list[int] = []
     rules: list[int] = []
-    changed = Rows()
+    change_counts: list[int] = []
     changed_nodes: list[int] = []
     texts: list[int] = []
 
     def group(match: Match, a: tuple[NodeKey, ...]) -> None:
-        groups_old.add([old[key] for key in a])
-        groups_new.add([new[key] for key in match.b])
+        groups_old.append([old[key] for key in a])
+        groups_new.append([new[key] for key in match.b])
         group_evidence.append(evidence_number[match.evidence])
         group_rule.append(strings[match.rule])
 
@@ -61,40 +62,42 @@ def encode_diff(diff: Diff, origins: Iterable[Origin] = ()) -> bytes:
             group(match, match.a)
         if match.changes:
             changed_nodes.append(here)
-            changed.length.append(len(match.changes))
+            change_counts.append(len(match.changes))
             for change in match.changes:
                 was, now = change.shortened(_LONGEST)
                 texts += (strings[change.field], strings[was], strings[now])
 
-    fusions_old, bodies = Rows(), Rows()
+    fusions_old: list[list[int]] = []
+    bodies: list[list[int]] = []
     for fusion in diff.fusions:
-        fusions_old.add([old[key] for key in fusion.old])
+        fusions_old.append([old[key] for key in fusion.old])
         called = diff.b[fusion.new[0]][fusion.new[1]].calls
-        bodies.add([end for name in called for end in (new.first[name], new.first[name] + len(diff.b[name]))])
+        bodies.append([end for name in called for end in (new.first[name], new.first[name] + len(diff.b[name]))])
     out = SectionWriter()
     out.deltas("counterpart", counterpart)
     out.block("evidence", bytes(evidence))
     out.deltas("added", [new[key] for key in diff.added])
     out.deltas("removed", [old[key] for key in diff.removed])
-    groups_old.write(out, "groupsOld")
-    groups_new.write(out, "groupsNew")
+    out.table("groupsOld", groups_old)
+    out.table("groupsNew", groups_new)
     out.block("groupEvidence", bytes(group_evidence))
     out.integers("groupRule", group_rule)
     out.integers("ruled", ruled)
     out.integers("rules", rules)
     out.deltas("changed", changed_nodes)
-    out.rows("changes.rows", changed.length)
+    out.rows("changes.rows", change_counts)
     out.integers("changes.texts", texts)
-    fusions_old.write(out, "fusionsOld")
+    out.table("fusionsOld", fusions_old)
     out.integers("fusionsNew", [new[fusion.new] for fusion in diff.fusions])
-    bodies.write(out, "fusionsBodies")
+    out.table("fusionsBodies", bodies)
     by_module = change_groups(diff)
-    after, before = Rows(), Rows()
+    after: list[list[int]] = []
+    before: list[list[int]] = []
     for change_group in by_module:
-        after.add([new[key] for key in (*change_group.added, *change_group.changed)])
-        before.add([old[key] for key in change_group.removed])
-    after.write(out, "byModule.after")
-    before.write(out, "byModule.before")
+        after.append([new[key] for key in (*change_group.added, *change_group.changed)])
+        before.append([old[key] for key in change_group.removed])
+    out.table("byModule.after", after)
+    out.table("byModule.before", before)
     out.integers("byModule.texts", [strings[text] for each in by_module for text in (each.place, each.what)])
     out.integers("byModule.counts", [n for each in by_module for n in (len(each.modules), len(each.added), each.inside)])
     out.strings("strings", strings)

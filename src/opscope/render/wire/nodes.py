@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from opscope.analysis.loops import first_carried
 from opscope.program import Node, whole_number
-from opscope.render.wire.sections import Rows, SectionWriter
+from opscope.render.wire.sections import SectionWriter
 
 _MOST_OPERANDS = (1 << 31) - 1
 
@@ -15,66 +15,45 @@ Row = tuple[
     int, int, int, int, int, int, int, int, int,
     tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...],
 ]  # fmt: skip
-"""A node as numbers: its columns in the order of `NodeColumns.add`. A row refers to other nodes by name, so it stays the same as long as
+"""A node as numbers: its columns in the order of `NodeColumns.write`. A row refers to other nodes by name, so it stays the same as long as
 its node does not change."""
 
 
 class NodeColumns:
-    """Rows of nodes, column by column."""
+    """Rows of nodes, written column by column."""
 
     def __init__(self) -> None:
-        self.ids: list[int] = []
-        self.ops: list[int] = []
-        self.roles = bytearray()
-        self.categories = bytearray()
-        self.texts: list[int] = []
-        self.places: list[int] = []
-        self.details: list[int] = []
-        self.seats: list[int] = []
-        self.metrics: list[int] = []
-        self.outputs, self.output_names, self.inputs, self.calls, self.control, self.links = (Rows() for _ in range(6))
+        self._rows: list[Row] = []
 
     def add(self, row: Row) -> int:
         """Add a row; returns its number."""
-        id, op, role, category, text, place, detail, seat, metrics, outputs, output_names, inputs, calls, control, links = row
-        number = len(self.ids)
-        self.ids.append(id)
-        self.ops.append(op)
-        self.roles.append(role)
-        self.categories.append(category)
-        self.texts.append(text)
-        self.places.append(place)
-        self.details.append(detail)
-        self.seats.append(seat)
-        self.metrics.append(metrics)
-        self.outputs.add(outputs)
-        self.output_names.add(output_names)
-        # Operands usually come shortly before their users, and so do the numbers of their names.
-        self.inputs.add([id - name for name in inputs[::2]])
-        self.inputs.extra.extend(inputs[1::2])
-        self.calls.add(calls)
-        self.control.add([id - name for name in control])
-        self.links.add(links)
-        return number
+        self._rows.append(row)
+        return len(self._rows) - 1
 
     def write(self, out: SectionWriter, details: bool) -> None:
         """Write the columns. `details` says whether the table of details, to which one column refers, is sent too."""
-        out.deltas("nodeId", self.ids)
-        out.integers("nodeOp", self.ops)
-        out.block("nodeRole", bytes(self.roles))
-        out.block("nodeCategory", bytes(self.categories))
-        out.integers("nodeText", self.texts)
-        out.integers("nodePlace", self.places)
+        columns: list[Any] = list(zip(*self._rows, strict=True)) or [()] * len(get_args(Row))
+        ids, ops, roles, categories, texts, places, detail, seats, metrics = columns[:9]
+        outputs, output_names, inputs, calls, control, links = columns[9:]
+        out.deltas("nodeId", ids)
+        out.integers("nodeOp", ops)
+        out.block("nodeRole", bytes(roles))
+        out.block("nodeCategory", bytes(categories))
+        out.integers("nodeText", texts)
+        out.integers("nodePlace", places)
         if details:
-            out.deltas("nodeDetail", self.details)
-        out.deltas("nodeSeat", self.seats)
-        out.integers("nodeMetrics", self.metrics)
-        self.outputs.write(out, "outputs")
-        self.output_names.write(out, "outputNames")
-        self.inputs.write(out, "inputs")
-        self.calls.write(out, "calls")
-        self.control.write(out, "control")
-        self.links.write(out, "links")
+            out.deltas("nodeDetail", detail)
+        out.deltas("nodeSeat", seats)
+        out.integers("nodeMetrics", metrics)
+        out.table("outputs", outputs)
+        out.table("outputNames", output_names)
+        # Operands usually come shortly before their users, and so do the numbers of their names.
+        out.table("inputs", [[id - name for name in names[::2]] for id, names in zip(ids, inputs, strict=True)])
+        if indices := [index for names in inputs for index in names[1::2]]:
+            out.integers("inputs.extra", indices)
+        out.table("calls", calls)
+        out.table("control", [[id - name for name in names] for id, names in zip(ids, control, strict=True)])
+        out.table("links", links)
 
 
 def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:

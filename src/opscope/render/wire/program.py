@@ -25,7 +25,7 @@ from opscope.render.wire.metrics import MetricRows
 from opscope.render.wire.nodes import NodeColumns, Row, operand_place, output_names
 from opscope.render.wire.ops import write_ops
 from opscope.render.wire.own_text import TextWriter
-from opscope.render.wire.sections import Interner, Rows, SectionWriter
+from opscope.render.wire.sections import Interner, SectionWriter
 from opscope.render.wire.types import write_types
 
 _Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
@@ -61,8 +61,9 @@ class ProgramWriter:
         self.details = DetailsWriter() if details else None
         self.own_text = TextWriter() if own_text else None
         self._described: dict[int, _Described] = {}
-        self._labels: dict[tuple[int, str, Role, bool], tuple[int, int]] = {}
-        """Category and text of nodes by what decides them: most nodes of a compiled module share their details."""
+        self._labels: dict[tuple[int, str, Role, bool], tuple[int, int, bool]] = {}
+        """Category and text of nodes, and whether their values have names, by what decides them: most nodes of a compiled module share
+        their details."""
         self._role_number = {role: i for i, role in enumerate(ROLES)}
 
     def add(self, content: int, program: Program) -> None:
@@ -84,7 +85,7 @@ class ProgramWriter:
             first += len(graph)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
         if self.own_text is not None:
-            self.own_text.add(content, program, lambda details: (self._describe(details)[3], self._describe(details)[0]))
+            self.own_text.add(content, program, self._numbered_attrs)
         head = {"name": program.name, "entry": list(program.graphs).index(program.entry)}
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
 
@@ -97,6 +98,10 @@ class ProgramWriter:
             if self.details is not None:
                 self.details.add(attrs, source, details)
         return described
+
+    def _numbered_attrs(self, details: Details) -> tuple[int, Mapping[str, Any]]:
+        attrs, _, _, number, _ = self._describe(details)
+        return number, attrs
 
     def _seats(self, trees: dict[int, GroupTree]) -> list[int]:
         """The seat of each node; `trees` are by the numbers of their groupings."""
@@ -115,32 +120,35 @@ class ProgramWriter:
     def _graph(self, program: Program, graph: Graph, seats: list[int], metrics: list[int]) -> int:
         has_kinds = graph.attrs.get("kind") == "autograd"
         strings, types, ops, nodes, row_numbers = self.strings, self.types, self.ops, self.nodes, self.row_numbers
-        labels = self._labels
+        labels, described, role_number = self._labels, self._described, self._role_number
         members = []
         for node, seat, measured in zip(graph.nodes, seats, metrics, strict=True):
-            attrs, _, _, detail, _ = self._described[id(node.details)]
-            label = labels.get((detail, node.op, node.role, has_kinds))
+            id_, op, inputs, results, role, calls, control, links, details = node  # quicker than by name
+            attrs, _, _, detail, _ = described[id(details)]
+            label = labels.get((detail, op, role, has_kinds))
             if label is None:
                 text = node_text(node, attrs)
-                category = category_of(node.op, node.role, str(attrs.get("kind", "")) if has_kinds else "")
-                label = labels[detail, node.op, node.role, has_kinds] = (category, strings[text] if text else -1)
-            if node.calls and (times := times_text(program, graph, node)):
-                label = label[0], strings[times]
+                category = category_of(op, role, str(attrs.get("kind", "")) if has_kinds else "")
+                label = labels[detail, op, role, has_kinds] = (category, strings[text] if text else -1, "output_names" in attrs)
+            category, text_number, has_names = label
+            if calls and (times := times_text(program, graph, node)):
+                text_number = strings[times]
             row: Row = (
-                strings[node.id],
-                ops[node.op],
-                self._role_number[node.role],
-                *label,
-                operand_place(node, attrs),
+                strings[id_],
+                ops[op],
+                role_number[role],
+                category,
+                text_number,
+                -1 if role == "op" and not calls else operand_place(node, attrs),
                 detail,
                 seat,
                 measured,
-                tuple([types.setdefault(t, len(types)) for t in node.outputs]),
-                tuple([strings[name] for name in output_names(node, attrs)]),
-                tuple([number for name, index in node.inputs for number in (strings[name], index)]),
-                tuple([strings[name] for name in node.calls]) if node.calls else (),
-                tuple([strings[name] for name in node.control]) if node.control else (),
-                tuple([strings[text] for link in node.links for text in (link.kind, link.graph, link.node)]) if node.links else (),
+                tuple([types.setdefault(t, len(types)) for t in results]),
+                tuple([strings[name] for name in output_names(node, attrs)]) if has_names else (),
+                tuple([number for name, index in inputs for number in (strings[name], index)]),
+                tuple([strings[name] for name in calls]) if calls else (),
+                tuple([strings[name] for name in control]) if control else (),
+                tuple([strings[text] for link in links for text in (link.kind, link.graph, link.node)]) if links else (),
             )
             number = None if row_numbers is None else row_numbers.get(row)
             if number is None:
@@ -157,13 +165,9 @@ class ProgramWriter:
         """The bytes of all programs; `passes` are rows of a timeline, each of which refers to its program by `content`."""
         out, strings = SectionWriter(), self.strings
         self.nodes.write(out, self.details is not None)
-        graph_nodes, graph_outputs = Rows(), Rows()
-        for _, members, outputs in self.graphs:
-            graph_nodes.add(members)
-            graph_outputs.add(outputs)
-        out.integers("graphName", [graph[0] for graph in self.graphs])
-        graph_nodes.write(out, "graphNodes")
-        graph_outputs.write(out, "graphOutputs")
+        out.integers("graphName", [name for name, _, _ in self.graphs])
+        out.table("graphNodes", [members for _, members, _ in self.graphs])
+        out.table("graphOutputs", [outputs for _, _, outputs in self.graphs])
         for number in self.groupings.values():
             out.deltas(f"path{number}", [seat[number] if number < len(seat) else -1 for seat in self.seats])
         out.integers("paths.name", [strings[text] for text in self.paths.names])

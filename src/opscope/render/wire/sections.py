@@ -18,7 +18,8 @@ from __future__ import annotations
 import json
 import sys
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -59,6 +60,11 @@ class SectionWriter:
 
     def rows(self, name: str, lengths: Sequence[int]) -> None:
         self.integers(name, lengths, "rows")
+
+    def table(self, name: str, rows: Sequence[Sequence[int]]) -> None:
+        """Rows of different lengths: `name.value` has all numbers, `name.rows` how many each row has."""
+        self.rows(f"{name}.rows", list(map(len, rows)))
+        self.integers(f"{name}.value", list(chain.from_iterable(rows)))
 
     def block(self, name: str, block: bytes) -> None:
         self._add(name, "u8", "plain", block, len(block))
@@ -103,23 +109,3 @@ class Interner(dict[str, int]):
     def __missing__(self, text: str) -> int:
         number = self[text] = len(self)
         return number
-
-
-class Rows:
-    """Rows of numbers, or of pairs of numbers, under construction."""
-
-    def __init__(self) -> None:
-        self.length: list[int] = []
-        self.value: list[int] = []
-        self.extra: list[int] = []
-
-    def add(self, numbers: Collection[int]) -> None:
-        self.length.append(len(numbers))
-        if numbers:
-            self.value.extend(numbers)
-
-    def write(self, out: SectionWriter, name: str) -> None:
-        out.rows(f"{name}.rows", self.length)
-        out.integers(f"{name}.value", self.value)
-        if self.extra:
-            out.integers(f"{name}.extra", self.extra)
