@@ -10,6 +10,7 @@ import { CATEGORIES, type Grouping, type ProgramData } from "../../core/program/
 import { depthOf } from "../../core/view/groups/grouping";
 import { traitsOf } from "../../core/view/traits";
 import { quantityText } from "../../core/text/quantities";
+import { totals } from "./facts";
 import type { HeavyModule, Overview } from "./protocol";
 
 const MOST_MODULES = 5;
@@ -37,6 +38,7 @@ export function overview(index: ProgramIndex): Overview {
   const ranked = [...dtypes].sort((a, b) => b[1] - a[1]).slice(0, MOST_DTYPES);
   const values = [...dtypes.values()].reduce((sum, count) => sum + count, 0);
   return {
+    totals: totals(program),
     operations,
     kernels: fusions > 0 ? fusions + customCalls : 0,
     dtypes: ranked.map(([dtype, count]) => ({ dtype: strings.at(dtype), share: count / values })),

@@ -62,9 +62,8 @@ export interface ProgramSummary extends ParameterCounts {
   readonly layouts: boolean;
   /** Is it best seen at first with forward beside backward? */
   readonly opensInHalves: boolean;
-  /** Names of the metrics that it can be coloured by, and their totals for one run of the entry. */
+  /** Names of the metrics that it can be coloured by. */
   readonly metrics: readonly string[];
-  readonly totals: readonly MetricFact[];
   readonly decodeMs: number;
   /** Of a recording: its passes. */
   readonly passes?: readonly PassRow[];
@@ -83,6 +82,8 @@ export interface HeavyModule {
 
 /** The entry in a few numbers. */
 export interface Overview {
+  /** Of each metric, for one run of the entry. */
+  readonly totals: readonly MetricFact[];
   readonly operations: number;
   /** Fusions and library calls; 0 if nothing is fused. */
   readonly kernels: number;

@@ -7,7 +7,7 @@ import type { Grouping, ProgramData } from "../../core/program/types";
 import type { ScenePainter } from "../canvas/scenePainter";
 import type { Destinations } from "./destinations";
 import type { RemoteDetails } from "./details";
-import { programFacts, totals } from "./facts";
+import { programFacts } from "./facts";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import { opensInHalves } from "../../core/view/twoHalves/columns";
 import type { Cells } from "./cells";
@@ -87,7 +87,6 @@ export class EngineState {
       groupings: program.groupings.map((grouping) => grouping.name),
       ...programFacts(index),
       metrics: metricsOf(program).map(({ name }) => name),
-      totals: totals(program),
       overlays: (program.looks?.overlays.length ?? 0) > 0,
       layouts: program.types.layout.some((text) => program.strings.at(text) !== ""),
       opensInHalves: !this.passes && opensInHalves(program),

@@ -243,7 +243,6 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
           )}
         </ul>
       </Section>
-      <Metrics facts={program.totals} />
       <ProgramOverview session={session} />
       <SavedForBackward session={session} />
       <OpCounts session={session} ops={program.ops} />

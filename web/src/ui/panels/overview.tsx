@@ -5,7 +5,7 @@ import { percentText } from "../../core/text/quantities";
 import type { Overview } from "../engine/protocol";
 import type { Session } from "../session";
 import { clipped } from "./outline";
-import { Section } from "./sections";
+import { Metrics, Section } from "./sections";
 
 /** Asked for once the first picture is there, because it looks at every node of the entry. */
 export function ProgramOverview({ session }: { readonly session: Session }): JSX.Element | null {
@@ -25,6 +25,7 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
   if (!overview) return null;
   return (
     <>
+      <Metrics facts={overview.totals} />
       <Section title="Entry">
         <ul class="bars">
           <li>
