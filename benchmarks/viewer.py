@@ -3,10 +3,10 @@
     python benchmarks/viewer.py [--sizes 1000,10000,50000] [--only opscope|model-explorer|netron] [--json FILE] [--keep]
 
 Opens one-file pages of the transformer training graph, of the compiled 24-layer HLO (`.bench/transformer24.hlo`, made by
-benchmarks/make_hlo.py) and of 100,000 boxes, and prints the time to the first picture, of Expand all and of Flatten (both with
-repeats shown one by one, so that every node is drawn), the frames while panning and zooming, and the longest time the page did not
-answer. A press ends when the page is idle; that is 150 ms after the camera has stopped, when its place is written into the address. If Model Explorer and Netron are installed, they get the same graphs in the same run. A figure that misses its target is printed
-with the target.
+benchmarks/make_hlo.py) and of 100,000 boxes, and prints the time to the first picture, of Expand all and of Flatten (both with repeats
+shown one by one, so that every node is drawn), the frames while panning and zooming, and the longest time the page did not answer. A
+press ends when the page is idle; that is 150 ms after the camera has stopped, when its place is written into the address. If Model
+Explorer and Netron are installed, they get the same graphs in the same run. A figure that misses its target is printed with the target.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from quantized_models import neutron
 
 import opscope
 
-
 utils = pytest.importorskip("executorch.devtools.visualization.visualization_utils", reason="needs Model Explorer")
 
 _RECT = r'<rect x="([-\d.]+)" y="([-\d.]+)" width="([\d.]+)" height="([\d.]+)"'
