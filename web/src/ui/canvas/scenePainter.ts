@@ -5,7 +5,7 @@
 import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/painter";
 import { boxStyle, edgeColour, frameStyle } from "../../core/scene/style";
 import type { Theme } from "../../core/scene/theme";
-import { type Scene, Shape, type TextRun } from "../../core/scene/types";
+import { type Scene, type SceneLabel, Shape, type TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
@@ -79,12 +79,21 @@ export class ScenePainter {
     const edges = this.visibleEdges.subarray(0, querySpatial(edgeIndex, x0, y0, x1, y1, this.visibleEdges));
     setCamera(context, sight);
     this.items(context, theme, sight, scene, boxes, edges, emphasis, 1);
-    if (camera.scale >= NAMES_ONLY) {
-      const painter = new CanvasPainter(context, camera.scale);
-      scene.labels.forEach((label, i) => {
-        if (label.x >= x0 && label.x <= x1 && label.y >= y0 && label.y <= y1) paintLabel(scene, theme, i, painter);
-      });
-    }
+    this.labels(context, theme, sight, () => true);
+  }
+
+  /** The labels of edges that can be seen. */
+  private labels(context: Context, theme: Theme, { camera, width, height }: Sight, wanted: (label: SceneLabel) => boolean): void {
+    if (camera.scale < NAMES_ONLY) return;
+    const { scene } = this.drawable;
+    const margin = 12 / camera.scale;
+    const x1 = camera.x + width / camera.scale + margin,
+      y1 = camera.y + height / camera.scale + margin;
+    const painter = new CanvasPainter(context, camera.scale);
+    scene.labels.forEach((label, i) => {
+      const isSeen = label.x >= camera.x - margin && label.x <= x1 && label.y >= camera.y - margin && label.y <= y1;
+      if (isSeen && wanted(label)) paintLabel(scene, theme, i, painter);
+    });
   }
 
   /** Paints these boxes and edges of a scene: this painter's scene, or a copy with its boxes moved (an animation). */
@@ -236,6 +245,7 @@ export class ScenePainter {
     const accented: Theme = { ...theme, edge: theme.selection, faintEdge: theme.selection };
     for (const edge of edges) paintEdge(scene, accented, edge, painter);
     painter.flush();
+    this.labels(context, theme, sight, ({ kind }) => kind !== "operand"); // what the lines have just crossed
     context.strokeStyle = theme.selection;
     for (const item of items) {
       context.globalAlpha = strong ? 0.18 : 0.1;

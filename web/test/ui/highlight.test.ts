@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { layoutCompound } from "../../src/core/layout";
+import { buildScene, measure, THEMES, unwrapped } from "../../src/core/scene";
+import { ScenePainter } from "../../src/ui/canvas/scenePainter";
+import { buildSpatial } from "../../src/ui/canvas/spatial";
+import { NO_PROGRAM, visibleOf } from "../scene/fixtures";
+
+it("puts the label of an edge above the highlighted line", () => {
+  const visible = visibleOf([{ id: "a" }, { id: "b" }], [["a", "b"]]);
+  const layout = layoutCompound(measure(visible), { direction: "TB" });
+  const bare = buildScene(NO_PROGRAM, visible, unwrapped(visible, layout), { direction: "TB" });
+  const scene = { ...bare, labels: [{ edge: 0, x: bare.x[0], y: bare.y[0], text: "saved", kind: "count" as const }] };
+  const calls: string[] = [];
+  const context = new Proxy({} as Record<string, unknown>, {
+    get:
+      (_, name) =>
+      (...given: unknown[]) =>
+        calls.push([name, ...given].join(" ")),
+    set: () => true,
+  }) as unknown as CanvasRenderingContext2D;
+  const nothing = new Float32Array(0);
+  const empty = buildSpatial(nothing, nothing, nothing, nothing);
+  const sight = { camera: { x: 0, y: 0, scale: 1 }, width: 4000, height: 4000, ratio: 1 };
+  new ScenePainter({ scene, boxIndex: empty, edgeIndex: empty }).highlight(context, THEMES.light, sight, [], [0], true);
+  const label = calls.findIndex((call) => call.startsWith("fillText saved"));
+  const line = calls.map((call) => call.split(" ")[0]).lastIndexOf("stroke");
+  expect(line).toBeGreaterThan(-1);
+  expect(label).toBeGreaterThan(line);
+});
