@@ -43,6 +43,8 @@ def test_a_node_shows_its_rule_its_backward_nodes_and_the_sum_over_its_uses(view
     assert "dmul" in text and "⊙ tanh" in text, "the gradients that arrive are written with the names of the nodes"
     assert "saved for backward: " in text and "8.19 kB" in text
     assert "y is used 2 times, so its gradient is a sum" in text
+    terms = viewer.page.get_by_label("Gradient", exact=True).get_by_role("button")
+    assert {"tanh.1", "mul.4"} <= {*terms.all_inner_texts()}, "each use in the sum is a link to its node"
     state = viewer.press("Highlight backward ops")
     assert state["selection"] and not viewer.errors
 

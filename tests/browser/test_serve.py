@@ -70,7 +70,6 @@ def test_another_host_name_is_refused(address: str, host: str) -> None:
     assert get(address, token(address), host=host).status == 403
 
 
-@pytest.mark.step("0.10")
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9", "127.0.0.1:1234", "[::1]:80"])
 def test_names_of_this_machine_are_accepted_with_any_port(address: str, host: str) -> None:
     """An ssh tunnel may end at another port."""

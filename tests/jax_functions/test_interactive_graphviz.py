@@ -11,9 +11,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from browser.conftest import browser, open_address
+from browser.harness import Open
 from support.hlo_text import instructions
 
 import opscope
+
+__all__ = ["browser", "open_address"]  # fixtures of the viewer's tests
 
 jax = pytest.importorskip("jax")
 
@@ -69,12 +73,23 @@ def test_list_computations_lists_those_of_the_text_with_their_sizes(step: Path) 
 
 
 @pytest.mark.step("0.6")
-def test_a_name_with_its_number_writes_a_page_and_prints_where_it_is(step: Path) -> None:
+def test_a_name_with_its_number_writes_a_page_and_prints_where_it_is(step: Path, open_address: Open) -> None:
+    """The page draws what XLA's own drawing of that computation has: the same arrows between the same instructions, and none is missing."""
+    from jaxlib._hlo import hlo_module_from_text, hlo_module_to_dot_graph
+
     entry = opscope.load(step).entry
     (line,) = prompt(step, entry)
     page = Path(line)
     assert re.fullmatch(r"[\w-]+\.\d+", entry) and page.suffix == ".html" and entry in page.name
-    assert page.read_text("utf-8").startswith("<!doctype html>")
+    viewer = open_address(page.as_uri())
+    with viewer.page.expect_download() as download:
+        viewer.page.get_by_role("button", name="Save SVG", exact=True).click()
+    boxes, edges = boxes_and_arrows(download.value.path())
+    body = instructions(step.read_text())[entry]
+    theirs = re.findall(r'tooltip="([^ "]+) -> ([^ "]+)"', hlo_module_to_dot_graph(hlo_module_from_text(step.read_text())))
+    drawn_there = {(source, target) for source, target in theirs if source in body and target in body}
+    assert len(drawn_there) > 40 and drawn_there <= edges
+    assert boxes == {*body}, "XLA's drawing leaves out constants"
 
 
 @pytest.mark.step("0.7")

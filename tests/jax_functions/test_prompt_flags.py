@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -59,6 +60,25 @@ def test_the_file_has_every_instruction_that_xla_sees(lowered: dict[str, Any], n
         for computation in module.computations()
     }
     assert ours == theirs
+
+
+@pytest.mark.step("0.2")
+def test_the_plain_file_says_what_is_backward_and_what_is_saved(lowered: dict[str, Any], tmp_path: Path) -> None:
+    """XLA's file has neither; the names that JAX can write confirm both."""
+    step = lowered["softmax_train"]
+    plain, named = hlo_file(step, tmp_path), tmp_path / "named.hlo.txt"
+    named.write_text(step.as_text("hlo", debug_info=True))
+    counted = json.loads(info(plain, "--json"))["halves"]
+    entry = named.read_text().partition("ENTRY")[2]
+    backward = re.findall(r'op_name="[^"]*transpose\(', entry)
+    assert 10 < len(backward) <= counted["backward"]
+    assert f"{counted['forward']} forward, {counted['backward']} backward (inferred from structure)" in info(plain)
+    (saved,), (stated,) = (re.findall(r"^saved +(\d+ values for backward, .*)$", info(path), re.M) for path in (plain, named))
+    assert saved == stated
+
+
+def info(path: Path, *options: str) -> str:
+    return subprocess.run([sys.executable, "-m", "opscope", "info", str(path), *options], capture_output=True, text=True, check=True).stdout
 
 
 def operations_of(stats: str) -> set[str]:

@@ -84,6 +84,26 @@ def test_attributes_are_in_every_picture(tmp_path: Path, open_address: Open) -> 
     assert on_page.boxes == in_svg(table._repr_svg_()).boxes
 
 
+@pytest.mark.step("2.10")
+@pytest.mark.parametrize("limit", [2, 50])
+def test_tables_are_torchvizs_and_remain_after_backward(limit: int) -> None:
+    """With every limit, row by row. After `backward()` torchviz raises; here the boxes and arrows are the same, and say what was freed."""
+    torchviz = pytest.importorskip("torchviz")
+    tensor, params = PROGRAMS["ex1_critic"]()
+    shown = {"params": params, "show_attrs": True, "max_attr_chars": limit}
+    before = in_svg(make_dot(tensor, **shown)._repr_svg_())
+    assert before.boxes == in_dot(torchviz.make_dot(tensor, **shown).source).boxes and any(box.table for box in before.boxes)
+    tensor.sum().backward()
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        torchviz.make_dot(tensor, **shown)
+    drawing = make_dot(tensor, **shown)._repr_svg_()
+    after = in_svg(drawing)
+    assert Counter((box.kind, box.name) for box in after.boxes.elements()) == Counter(
+        (box.kind, box.name) for box in before.boxes.elements()
+    )
+    assert after.edges == before.edges and "freed" in drawing
+
+
 @pytest.mark.step("2.2")
 def test_colours_tell_the_kinds_apart() -> None:
     """The five kinds that torchviz colours have five fills, and the two greens are far apart."""

@@ -182,7 +182,15 @@ def test_the_model_that_the_tutorial_defines(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.step("1.2")
 def test_names_and_marks(tmp_path: Path) -> None:
+    """The graph can be drawn before each of them, and drawing names nothing; AITemplate's own plot_graph names the user's tensors."""
+    drawn_before = """graph = compiler.transform.toposort(tensors)
+    names = [tensor._attrs["name"] for tensor in graph]
+    plot_graph(graph, "unnamed.svg")
+    assert None in names and names == [tensor._attrs["name"] for tensor in graph]
+"""
     without = OPTIMIZE.replace('graph = compiler.transform.optimize_graph(graph, "./tmp")', "pass")
+    without = without.replace("graph = compiler.transform.toposort(tensors)\n", drawn_before)
+    assert "unnamed.svg" in without
     graph = captured(DEFINE + without, tmp_path, "graph").main
     assert [node.id for node in graph if node.role == "op"] == [
         "gemm_rcr_bias_fast_gelu_0",
@@ -190,18 +198,30 @@ def test_names_and_marks(tmp_path: Path) -> None:
         "elementwise_2",
         "layernorm_3",
     ]
-    assert {node.id for node in graph if node.attrs.get("is_param")} == {
-        "dense1_weight", "dense1_bias", "dense2_weight", "dense2_bias", "layernorm_weight", "layernorm_bias",
-    }  # fmt: skip
+    parameters = {"dense1_weight", "dense1_bias", "dense2_weight", "dense2_bias", "layernorm_weight", "layernorm_bias"}
+    assert {node.id for node in graph if node.attrs.get("is_param")} == parameters
+    drawn = in_svg((tmp_path / "unnamed.svg").read_text())
+    assert {*drawn.labels} >= parameters | {"X", "Y"} and sum(drawn.labels.values()) == len(graph.nodes) + 4, (
+        "and a tensor after each operator"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.step("1.3")
 def test_the_optimized_graph(tmp_path: Path) -> None:
-    graph = captured(DEFINE + OPTIMIZE, tmp_path, "graph").main
-    ops = {node.id: node for node in graph if node.role == "op"}
+    """What all passes together changed is one line."""
+    kept = OPTIMIZE.replace(
+        "    graph = compiler.transform.optimize",
+        '    opscope.save(opscope.capture(graph), "before.json")\n    graph = compiler.transform.optimize',
+    )
+    program = captured(f"import opscope\n{DEFINE}{kept}", tmp_path, "graph")
+    ops = {node.id: node for node in program.main if node.role == "op"}
     assert list(ops) == ["gemm_rcr_bias_fast_gelu_0", "gemm_rcr_bias_add_4", "layernorm_3"]
     assert ops["gemm_rcr_bias_add_4"].attrs["output_names"] == "elementwise_2_0", "the add's tensor, now written by the gemm"
+    difference = opscope.diff(opscope.load(tmp_path / "before.json"), program)
+    (match,) = [match for match in difference.matched if match.changes]
+    assert [id for _, id in match.a] == ["gemm_rcr_bias_1", "elementwise_2"] and match.b == (("main", "gemm_rcr_bias_add_4"),)
+    assert not difference.added and not difference.removed
 
 
 @pytest.mark.step("1.4")
@@ -232,8 +252,18 @@ def test_the_page_in_a_frame(tutorial: Path, open_address: Open) -> None:
     frame = viewer.page.frame_locator("iframe").locator("canvas").first
     frame.wait_for()
     inner = next(frame for frame in viewer.page.frames if frame.url.endswith("ait_model.html"))
-    state = inner.evaluate("window.opscope.whenIdle().then(() => window.opscope.state())")
+    settled = "window.opscope.whenIdle().then(() => window.opscope.state())"
+    state = inner.evaluate(settled)
     assert state["boxes"] == sum(map(len, original()["labels"].values()))
+    inner.locator("canvas.graph").press("f")
+    assert inner.evaluate(settled)["camera"] == state["camera"], (
+        "all of the graph is in the frame; AITemplate's has the size that dot gives it"
+    )
+    inner.get_by_role("treeitem", name="layernorm_3").click()
+    panel, canvas = inner.get_by_role("region", name="About the selection"), inner.locator("canvas.graph")
+    assert panel.bounding_box()["x"] >= canvas.bounding_box()["x"] + canvas.bounding_box()["width"], (
+        "beside it; AITemplate's dialog covers it"
+    )
     assert viewer.page.locator("iframe").bounding_box()["height"] == pytest.approx(600, abs=5)
     assert viewer.errors == []
 
