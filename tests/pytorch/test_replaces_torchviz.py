@@ -90,7 +90,7 @@ def test_tables_are_torchvizs_and_remain_after_backward(limit: int) -> None:
     """With every limit, row by row. After `backward()` torchviz raises; here the boxes and arrows are the same, and say what was freed."""
     torchviz = pytest.importorskip("torchviz")
     tensor, params = PROGRAMS["ex1_critic"]()
-    shown = {"params": params, "show_attrs": True, "max_attr_chars": limit}
+    shown: dict[str, Any] = {"params": params, "show_attrs": True, "max_attr_chars": limit}
     before = in_svg(make_dot(tensor, **shown)._repr_svg_())
     assert before.boxes == in_dot(torchviz.make_dot(tensor, **shown).source).boxes and any(box.table for box in before.boxes)
     tensor.sum().backward()
