@@ -42,7 +42,7 @@ def opening(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[.
     viewers: list[Viewer] = []
     contexts: list[Any] = []
 
-    def open_address(address: str, *, wait: bool = True, faults: bool = False, **settings: Any) -> Viewer:
+    def open_address(address: str, *, wait: bool = True, faults: bool = False, script: str = "", **settings: Any) -> Viewer:
         usual = {"viewport": {"width": 1400, "height": 900}, "accept_downloads": True, "reduced_motion": motion}
         context = browser.new_context(**usual | settings)
         context.set_default_timeout(15_000)
@@ -52,6 +52,8 @@ def opening(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[.
         page.on("console", lambda message: viewer.errors.append(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: viewer.errors.append(str(error)))
         page.on("request", lambda request: viewer.requests.append(request.url))
+        if script:
+            page.add_init_script(script)
         page.goto(address)
         if wait:
             until(lambda: page.evaluate("!!window.opscope && window.opscope.state().status !== 'loading'"))

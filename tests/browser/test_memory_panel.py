@@ -152,6 +152,45 @@ def test_a_server_computes_memory_and_answers_what_if(
     assert answer(planner, [], suggests=True).suggestions == [], "what the loop saves is in use at the peak"
 
 
+# The next view is lost on its way to the worker, so the viewer takes the worker for busy and starts another one when a view is asked for.
+LOSE_A_VIEW = """(() => {
+    const Real = window.Worker;
+    window.workers = 0;
+    window.Worker = class extends Real {
+        constructor(...given) { super(...given); this.number = window.workers++; }
+        postMessage(message, ...rest) {
+            if (window.losing && this.number === 0 && message.method === "view") return;
+            super.postMessage(message, ...rest);
+        }
+    };
+})()"""
+
+
+def test_what_if_survives_another_engine_and_another_panel(open_address: Open, server: Callable[..., str]) -> None:
+    viewer = open_address(server(SNAPSHOTS / "transformer_early.pickle.gz"), script=LOSE_A_VIEW)
+    until(lambda: len(cells(viewer)) > 5)
+    select = viewer.page.get_by_label(re.compile("What if: .* equal")).first
+    select.select_option("offload")
+    status = viewer.page.get_by_role("status", name="What if")
+    until(lambda: "moved off the device" in status.inner_text())
+    said, lane = status.inner_text(), slider(viewer).screenshot()
+    viewer.page.evaluate("window.losing = true")
+    viewer.page.keyboard.press("e")
+    viewer.page.keyboard.press("c")
+    until(lambda: viewer.page.evaluate("window.workers") == 2)
+    viewer.idle()
+    slider(viewer).focus()
+    viewer.key("+")
+    until(lambda: slider(viewer).screenshot() != lane)
+    viewer.key("0")
+    until(lambda: slider(viewer).screenshot() == lane)
+    viewer.page.get_by_role("tab", name="Table").click()
+    viewer.key("u")
+    assert status.inner_text() == said and select.input_value() == "offload"
+    select.select_option("")
+    until(lambda: status.count() == 0)
+
+
 def test_a_snapshot_of_pytorch_opens_with_its_memory(open_address: Open, server: Callable[..., str]) -> None:
     file = SNAPSHOTS / "transformer_early.pickle.gz"
     (memory,) = read_memory(str(file))

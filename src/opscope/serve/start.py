@@ -19,6 +19,8 @@ from opscope.serve.running_server import announced
 from opscope.serve.sources import Served
 from opscope.terminal import say
 
+_LONGEST_REQUEST = 1 << 20
+"""Bytes of a request without its body: a what-if question about memory names every node that is changed, in the address."""
 
 def serve(
     served: Sequence[Served],
@@ -105,8 +107,14 @@ def server_settings(app: Any) -> Any:
     from opscope.serve.impatient import ImpatientProtocol
 
     return uvicorn.Config(
-        app, http=ImpatientProtocol, log_level="critical", access_log=False, timeout_graceful_shutdown=1, lifespan="off"
-    )  # fmt: skip
+        app,
+        http=ImpatientProtocol,
+        log_level="critical",
+        access_log=False,
+        timeout_graceful_shutdown=1,
+        lifespan="off",
+        h11_max_incomplete_event_size=_LONGEST_REQUEST,
+    )
 
 
 def address_of(listener: socket.socket, name: str | None = None) -> str:

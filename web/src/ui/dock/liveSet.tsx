@@ -26,7 +26,7 @@ export function LiveSet({ session, lane }: { readonly session: Session; readonly
   const { live } = lane;
   const columns = lane.whatIf.isPossible ? COLUMNS : COLUMNS.filter(([name]) => name !== "what if");
   const template = columns.map(([, width]) => width).join(" ");
-  const rowAt = useRows(live, (from, to) => session.ask("memoryRows", { from, to }));
+  const rowAt = useRows(live, (from, to) => lane.rows(from, to));
   return (
     <div class="grid live" ref={scroller} role="table" aria-label="Buffers alive" aria-rowcount={(live?.lines ?? 0) + 1} tabIndex={0}>
       <div class="line head" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template }}>

@@ -2,7 +2,7 @@
 import type { GroupedBy } from "../../core/memory/live";
 import { emphasisOf } from "../canvas/marks";
 import { Cancelled } from "../engine/client";
-import type { LaneUsage, LiveSummary, MemoryMethods, MemorySummary, NodeSpans, StepFacts } from "../engine/memoryProtocol";
+import type { LaneUsage, LiveRow, LiveSummary, MemoryMethods, MemorySummary, NodeSpans, StepFacts } from "../engine/memoryProtocol";
 import type { Answer, Params, WireAt } from "../engine/protocol";
 import type { Session } from "../session";
 import { Signal } from "../state/signal";
@@ -13,6 +13,8 @@ export type Range = readonly [from: number, to: number];
 
 /** The fewest steps that fill the lane. */
 const LEAST_STEPS = 8;
+
+const lanes = new WeakMap<Session, MemoryLane>();
 
 export class MemoryLane {
   readonly onChange = new Signal();
@@ -35,6 +37,7 @@ export class MemoryLane {
   private columns = 0;
   /** The program that the summary is about. */
   private of: unknown;
+  private restoring: Promise<void> | undefined;
   private hovering = false;
   private next: number | undefined;
 
@@ -43,7 +46,19 @@ export class MemoryLane {
       this.onChange.emit();
       void this.refreshUsage();
     };
-    this.whatIf = new WhatIf(session, () => this.place(), changed);
+    this.whatIf = new WhatIf(
+      session,
+      () => this.place(),
+      (at) => this.answer("memoryWhatIf", { at }),
+      changed,
+    );
+  }
+
+  /** The state outlives the panel: another panel of the dock may be shown in between. */
+  static of(session: Session): MemoryLane {
+    const lane = lanes.get(session) ?? new MemoryLane(session);
+    lanes.set(session, lane);
+    return lane;
   }
 
   /** Reads the memory of the program that is shown, unless it is here already. */
@@ -146,6 +161,12 @@ export class MemoryLane {
     stage.draw();
   }
 
+  /** The panel is closed: nothing of it is highlighted any more. */
+  leave(): void {
+    void this.hover(undefined);
+    this.brush(undefined);
+  }
+
   /** Shows a part of the run about a place, `factor` times as long. */
   zoom(around: number, factor: number): void {
     const { summary } = this;
@@ -207,18 +228,37 @@ export class MemoryLane {
     this.onChange.emit();
   }
 
-  /** Asks the engine. One that was stopped and started again has to read the memory first. Undefined: another program is shown by now. */
-  private async ask<M extends keyof MemoryMethods>(method: M, params: Params<M>): Promise<Answer<M> | undefined> {
-    const { session } = this;
-    const question = () => session.ask(method, params);
-    const readAgain = async () => {
-      const at = this.of === session.program ? this.place() : undefined;
-      if (!at) return undefined;
-      await session.ask("memory", { at });
-      await this.whatIf.restore();
+  rows(from: number, to: number): Promise<readonly LiveRow[]> {
+    return this.answer("memoryRows", { from, to });
+  }
+
+  /** Asks the engine. Undefined: it cannot answer, because another program is shown by now. */
+  private ask<M extends keyof MemoryMethods>(method: M, params: Params<M>): Promise<Answer<M> | undefined> {
+    return this.answer(method, params).catch(() => undefined);
+  }
+
+  /** Asks the engine; one that was stopped and started again, once more when it knows what the lost one knew. */
+  private async answer<M extends keyof MemoryMethods>(method: M, params: Params<M>): Promise<Answer<M>> {
+    const question = () => this.session.ask(method, params);
+    try {
+      return await question();
+    } catch (error) {
+      if (this.of !== this.session.program) throw error;
+      const restored = (this.restoring ??= this.restore());
+      await restored.finally(() => {
+        this.restoring = undefined;
+      });
       return question();
-    };
-    return question().catch(() => readAgain().catch(() => undefined));
+    }
+  }
+
+  private async restore(): Promise<void> {
+    const { session, position, by, toggled } = this;
+    const at = this.place();
+    if (!at) return;
+    await session.ask("memory", { at });
+    await this.whatIf.restore();
+    await session.ask("memoryLive", { position, by, toggled });
   }
 
   /** Where the memory of the shown program is. */

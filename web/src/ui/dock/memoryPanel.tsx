@@ -1,6 +1,6 @@
 /** What is in memory while the program runs: the lane, and the buffers that are alive at a point of it. */
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { kindShade, kindTitle, peakText } from "../../core/memory/kinds";
 import { GROUPED_BY, type GroupedBy } from "../../core/memory/live";
 import { bytesText } from "../../core/text/quantities";
@@ -18,10 +18,11 @@ import { WhatIfBar } from "./whatIfBar";
 const GROUPS: Readonly<Record<GroupedBy, string>> = { buffer: "nothing", module: "module", source: "source line", kind: "kind" };
 
 export function MemoryPanel({ session, bar }: Docked): JSX.Element {
-  const lane = useMemo(() => new MemoryLane(session), [session]);
+  const lane = MemoryLane.of(session);
   useSignal(lane.onChange);
   useEffect(() => void lane.load(), [session.program, session.shown !== undefined]);
   useEffect(() => void lane.refreshSpans(), [session.about.node]);
+  useEffect(() => () => lane.leave(), [lane]);
   useEffect(() => void session.timeline.findPeaks(), [session.timeline.exists]);
   const { summary, hovered, live } = lane;
   const facts = hovered ?? live;

@@ -12,12 +12,13 @@ export class WhatIf {
   /** By the id of a node, what is done to its values. */
   private readonly actions = new Map<string, string>();
   private latest = 0;
-  private asked: WireAt | undefined;
+  private answered: WireAt | undefined;
 
-  /** `place` is where the memory is, and `changed` is called when the answer is another one. */
+  /** `place` is where the memory is, `answerTo` asks the engine, and `changed` is called when the answer is another one. */
   constructor(
     private readonly session: Session,
     private readonly place: () => WireAt | undefined,
+    private readonly answerTo: (at: WireAt | undefined) => Promise<WhatIfSummary | undefined>,
     private readonly changed: () => void,
   ) {}
 
@@ -54,13 +55,13 @@ export class WhatIf {
   forget(): void {
     this.latest++;
     this.actions.clear();
-    this.answer = this.problem = this.asked = undefined;
+    this.answer = this.problem = this.answered = undefined;
     this.busy = false;
   }
 
-  /** Asks the last question again: an engine that was started again does not know the answer. */
+  /** Asks again what was answered last: an engine that was started again does not know it. */
   async restore(): Promise<void> {
-    if (this.asked) await this.session.ask("memoryWhatIf", { at: this.asked });
+    if (this.answered) await this.session.ask("memoryWhatIf", { at: this.answered });
   }
 
   private async ask(suggest: boolean): Promise<void> {
@@ -70,14 +71,14 @@ export class WhatIf {
     const place = this.place();
     const question = encodeURIComponent(JSON.stringify({ changes, suggest }));
     const at = place?.kind === "url" && (changes.length > 0 || suggest) ? { ...place, url: `${place.url}?what-if=${question}` } : undefined;
-    this.asked = at;
     this.busy = true;
     this.problem = undefined;
     this.changed();
     try {
-      const answer = await session.idle.during(session.ask("memoryWhatIf", { at }));
+      const answer = await session.idle.during(this.answerTo(at));
       if (number !== this.latest) return;
       this.answer = answer;
+      this.answered = at;
       if (suggest && answer?.changes.length === changes.length)
         this.problem = "Nothing to suggest: no value that is saved for backward lowers the peak";
       for (const change of answer?.changes ?? []) {
