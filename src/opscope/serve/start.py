@@ -22,6 +22,7 @@ from opscope.terminal import say
 _LONGEST_REQUEST = 1 << 20
 """Bytes of a request without its body: a what-if question about memory names every node that is changed, in the address."""
 
+
 def serve(
     served: Sequence[Served],
     *,
