@@ -127,6 +127,7 @@ def test_pipes_are_sources_and_devices_are_not(run: Run, example: Path, tmp_path
             "is a page that opscope wrote; open it in a browser, or pass the file that it was made from",
         ),
         (b"<!DOCTYPE html><html>", "is an HTML page, probably saved instead of the file behind it; download the raw file"),
+        (b"dump/".ljust(257, b"\0") + b"ustar", "is an archive; unpack it with `tar xf given`, and pass what was in it"),
         (b"<svg/>", "is XML or SVG, a picture rather than a graph"),
         (b"\x1f\x8b\x08broken", "cannot be decompressed"),
         (b'{"a": 1}', """unrecognized format. Tried: native (JSON without "format": "opscope"); hlo ("""),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Run
 
 from browser.harness import Open, Viewer, until
 from opscope.loading import load_all
@@ -15,7 +17,6 @@ from opscope.memory.model import Memory
 from opscope.memory.shown import planner_of, remember_source
 from opscope.memory.sources import read_memory
 from opscope.memory.suggest import answer
-from opscope.memory.what_if import Change
 from opscope.quantities import short_bytes
 from opscope.recording.sources import open_recording
 from opscope.render.writers.html import write
@@ -123,7 +124,7 @@ def test_the_panel_says_what_the_command_says(viewer: Viewer, memory: Memory) ->
 
 
 def test_a_server_computes_memory_and_answers_what_if(
-    open_address: Open, server: Callable[..., str], gpu_dump: Path, memory: Memory
+    open_address: Open, server: Callable[..., str], gpu_dump: Path, memory: Memory, run: Run
 ) -> None:
     viewer = open_address(server(gpu_dump))
     viewer.key("u")
@@ -136,13 +137,16 @@ def test_a_server_computes_memory_and_answers_what_if(
     (program,) = load_all(str(gpu_dump))
     remember_source(str(gpu_dump), program)
     planner = planner_of(program)
-    largest = memory.live(memory.peak)[0].buffer
-    viewer.page.get_by_label(f"What if: {largest.name}", exact=True).select_option("offload")
-    viewer.idle()
-    offloaded = planner.what_if([Change("offload", largest.node)])
-    before, moved = short_bytes(memory.live_peak), short_bytes(offloaded.moved)
+    actions = {"cudnn-conv.1{0}": "offload", "loop_transpose_fusion": "recompute", "while.15{3}": "bf16"}
+    for name, action in actions.items():
+        viewer.page.get_by_label(f"What if: {name}", exact=True).select_option(action)
+        viewer.idle()
+    changes = [f"--what-if={action}={name.split('{')[0]}" for name, action in actions.items()]
+    told = json.loads(run("memory", gpu_dump, *changes, "--json").stdout)
+    peak, before, moved = (short_bytes(told[key]) for key in ("bytes_after", "bytes", "moved_bytes"))
+    assert told["flops"] > 0 and told["bytes_after"] < told["bytes"], "what the command says"
     assert status.inner_text() == (
-        f"Estimated, with 1 change: {short_bytes(offloaded.memory.live_peak)} in use at the peak instead of {before}, "
+        f"Estimated, with 3 changes: {peak} in use at the peak instead of {before}, {short_bytes(told['flops'])[:-1]}FLOP computed again, "
         f"{moved} moved off the device and back"
     )
     viewer.press("Clear what-if")

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, load_file
 
+from opscope.errors import OpscopeError
 from opscope.memory.model import Buffer, Memory
 from opscope.memory.schedule import computed_memory
+from opscope.memory.sources import read_memory
 from opscope.memory.xla_files import find_reports, program_of, reported_memory
 from opscope.program import BACKWARD_OF, Link, ProgramBuilder, TensorType
 from opscope.readers.hlo import parse_hlo
@@ -144,6 +146,13 @@ def test_unknown_sizes_are_counted_as_unknown() -> None:
     memory = computed_memory(builder.build())
     assert memory.unknown == 2 and memory.peak_bytes == 4
     assert [row.buffer.bytes for row in memory.live(1)] == [None, None]
+
+
+def test_a_profile_without_types_has_no_memory() -> None:
+    with pytest.raises(
+        OpscopeError, match="the memory of eager is unknown: its nodes have no types; pass the program, or a memory snapshot"
+    ):
+        read_memory(str(ROOT / "tests" / "samples" / "kineto" / "eager.json.gz"))
 
 
 def test_views_of_pytorch_are_parts_of_what_they_view() -> None:

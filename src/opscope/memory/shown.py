@@ -11,7 +11,7 @@ from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
 from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
-from opscope.memory.sources import reported_about
+from opscope.memory.sources import known, reported_about
 from opscope.memory.what_if import Planner
 from opscope.memory.xla_proto import captured_memory
 from opscope.profile.peak import measured_peak
@@ -39,7 +39,7 @@ def memory_of(program: Program, recording: Recording | None = None) -> Memory:
     enriched = _enriched(program, recording)
     source = vars(program if recording is None else recording).get(_SOURCE)
     memory = captured_memory(enriched) or computed_memory(enriched) if source is None else _reported_or_computed(source, enriched)
-    memory = vars(program)[_RESULT] = replace(memory, measured=measured_peak(program))
+    memory = vars(program)[_RESULT] = replace(known(memory), measured=measured_peak(program))
     return memory
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opscope.demo import source_path
-from opscope.errors import in_source
+from opscope.errors import OpscopeError, in_source
 from opscope.loading import load_all
 from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
@@ -45,8 +45,16 @@ def read_memory(
             return memories if module is None else [memories[find_module(module, [each.name for each in memories])]]
     programs = load_all(source, module=module, format=format, measure=measure, stage=part.stage, inside=part.inside, progress=progress)
     reported = [reported_about(source, program) if part.inside is None else None for program in programs]
-    memories = [memory or computed_memory(program) for memory, program in zip(reported, programs, strict=True)]
+    with in_source(source):
+        memories = [memory or known(computed_memory(program)) for memory, program in zip(reported, programs, strict=True)]
     return [replace(memory, measured=measured_peak(program)) for memory, program in zip(memories, programs, strict=True)]
+
+
+def known(memory: Memory) -> Memory:
+    """Refuse a memory without any buffer, such as that of a profile: zero bytes would be a lie."""
+    if not memory.buffers:
+        raise OpscopeError(f"the memory of {memory.name} is unknown: its nodes have no types; pass the program, or a memory snapshot")
+    return memory
 
 
 def reported_about(source: str, program: Program) -> Memory | None:

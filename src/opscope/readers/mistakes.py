@@ -38,10 +38,12 @@ _PICTURES = {
 def common_mistake(source: Source) -> str:
     """What is wrong with a source that no reader should even look at, or an empty string."""
     if source.is_directory:
-        return f"is a directory without compiler dumps; pass {_files_of(source)}, or the directory with the dumps"
+        return f"is a directory without compiler dumps; pass {_files_of(source)}, or {_directories_of(source)}"
     head = source.head
     if not head.strip():
         return "is empty; write or download it again"
+    if head[257:262] == b"ustar":
+        return f"is an archive; unpack it with `tar xf {source.path.name}`, and pass what was in it"
     if head.startswith(b"version https://git-lfs.github.com/spec/"):
         return "is a Git LFS pointer, not the file itself; run `git lfs pull` first"
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:256].lower()
@@ -77,6 +79,12 @@ def _files_of(source: Source) -> str:
     if not names or len(names) > _MOST_NAMED:
         return "one of its files"
     return f"the file in it, {names[0]}" if len(names) == 1 else f"one of its files ({', '.join(names)})"
+
+
+def _directories_of(source: Source) -> str:
+    """The directories in a directory, by name if there are only a few."""
+    names = sorted(path.name for path in source.path.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return "the directory with the dumps" if not names or len(names) > _MOST_NAMED else f"a directory in it ({', '.join(names)})"
 
 
 def refuse_arguments(what: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> None:
