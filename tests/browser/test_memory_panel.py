@@ -266,7 +266,7 @@ def test_groups_sum_up_and_close(viewer: Viewer) -> None:
     until(lambda: any(row[1].startswith("saved ") for row in cells(viewer)))
     first = cells(viewer)[0]
     assert first[0] == short_bytes(4 * 524_288) and first[1].startswith("saved") and first[1].endswith("4 buffers")
-    viewer.page.get_by_role("button", name="saved", exact=True).click()
+    viewer.page.get_by_role("button", name="saved for backward", exact=True).click()
     until(lambda: len(cells(viewer)) > 1 and len(cells(viewer)[1]) == 2)
 
 

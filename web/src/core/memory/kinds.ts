@@ -34,6 +34,16 @@ export function kindTitle(kind: string): string {
   return TITLES[kind] ?? kind;
 }
 
+const HINTS: Readonly<Record<string, string>> = {
+  saved: "Avoidable: only there because the backward half reads it again. It could be recomputed or offloaded instead",
+  unused: "Reserved, but not in use at this point",
+};
+
+/** What is to be known about a kind, if its name does not say it. */
+export function kindHint(kind: string): string | undefined {
+  return HINTS[kind];
+}
+
 const ORIGINS = {
   reported: "reported by XLA",
   computed: "computed from the order of the program",

@@ -31,7 +31,7 @@ function Group({ lane, row, index, frame, group, count }: Shown & { readonly gro
       </span>
       <span role="cell" class="wide">
         <button type="button" class="link" aria-expanded={!lane.toggled.includes(group)}>
-          {clipped(group || "(none)", 160)}
+          {clipped((lane.by === "kind" ? kindTitle(group) : group) || "(none)", 160)}
         </button>{" "}
         {count.toLocaleString("en-US")} {count === 1 ? "buffer" : "buffers"}
       </span>

@@ -11,7 +11,7 @@ const ROW = 24;
 /** What a narrow page can do without comes last. */
 const COLUMNS = [
   ["bytes", "84px"],
-  ["what if", "96px"],
+  ["what if", "116px"],
   ["kind", "166px"],
   ["buffer", "minmax(150px, 1.3fr)"],
   ["why it is alive", "minmax(250px, 2.7fr)"],

@@ -1,7 +1,7 @@
 /** What is in memory while the program runs: the lane, and the buffers that are alive at a point of it. */
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { kindShade, kindTitle, peakText } from "../../core/memory/kinds";
+import { kindHint, kindShade, kindTitle, peakText } from "../../core/memory/kinds";
 import { GROUPED_BY, type GroupedBy } from "../../core/memory/live";
 import { bytesText } from "../../core/text/quantities";
 import type { MemorySummary, StepFacts } from "../engine/memoryProtocol";
@@ -114,7 +114,7 @@ function Kinds({
     <>
       {kinds.map((kind, i) =>
         byKind[i] > 0 ? (
-          <span key={kind} class="kind">
+          <span key={kind} class="kind" data-hint={kindHint(kind)}>
             <i style={{ background: kindShade(kind)[session.theme.name] }} />
             {kindTitle(kind)} {bytesText(byKind[i])}
           </span>
