@@ -244,10 +244,10 @@ export class MemoryLane {
       return await question();
     } catch (error) {
       if (this.of !== this.session.program) throw error;
-      const restored = (this.restoring ??= this.restore());
-      await restored.finally(() => {
+      this.restoring ??= this.restore().finally(() => {
         this.restoring = undefined;
       });
+      await this.restoring;
       return question();
     }
   }
