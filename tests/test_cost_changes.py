@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,12 @@ from support.cost_command import cost
 import opscope
 from opscope.analysis.info import info_of
 from opscope.cli import main
+from opscope.loading import load_comparison
+from opscope.program import Node, NodeKey
+from opscope.recording.model import Recording
 
 SAMPLES = Path(__file__).resolve().parent / "samples" / "kineto"
+H200 = Path(__file__).resolve().parents[2] / "shared" / "data" / "profiles"
 
 
 @pytest.fixture
@@ -44,6 +50,47 @@ def test_what_got_slower_comes_first(slower: tuple[Path, float], capsys: pytest.
     assert "eager → slower" in lines[0] and "100.0% of it on nodes that both have" in lines[2]
 
 
+def changes_in(comparison: Recording, key: Callable[[NodeKey, Node], str]) -> dict[str, float]:
+    """The change of device time on the nodes of both programs, as a page adds it up."""
+    sums: dict[str, float] = {}
+    for snapshot in comparison:
+        for graph in snapshot.program:
+            for id, seconds in graph.metrics.get("device time change", {}).items():
+                name = key((graph.name, id), graph[id]) or "(none)"
+                sums[name] = sums.get(name, 0.0) + seconds
+    return sums
+
+
+def test_what_a_page_shows_is_what_cost_lists(slower: tuple[Path, float], capsys: pytest.CaptureFixture[str]) -> None:
+    eager = SAMPLES / "eager.json.gz"
+    comparison = load_comparison(str(eager), str(slower[0]))
+    rows = cost(capsys, eager, slower[0])["rows"]
+    assert changes_in(comparison, lambda _, node: "/".join(node.scope)) == pytest.approx({row["module"]: row["change"] for row in rows})
+    rows = cost(capsys, eager, slower[0], "--per", "node")["rows"]
+    assert changes_in(comparison, lambda key, _: key[1]) == pytest.approx({row["node"]: row["change"] for row in rows})
+
+
+@pytest.mark.slow
+def test_two_profiles_of_a_train_step_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With and without command buffers: two compilations, whose names differ."""
+    files = []
+    for name in ("h200_jax_train_step", "h200_jax_train_step_uncaptured"):
+        archive = H200 / f"{name}.tar.gz"
+        if not archive.exists():
+            pytest.skip("needs the profiles in ../shared")
+        with tarfile.open(archive) as members:
+            (member,) = [one for one in members.getmembers() if one.name.endswith(".xplane.pb")]
+            stream = members.extractfile(member)
+            assert stream is not None
+            files.append(tmp_path / f"{name}.xplane.pb")
+            files[-1].write_bytes(stream.read())
+    data = cost(capsys, *files)
+    changes = changes_in(load_comparison(*map(str, files)), lambda _, node: "/".join(node.scope))
+    rows = {row["module"]: row["change"] for row in data["rows"]}
+    assert changes == pytest.approx(rows, abs=1e-12) and sum(changes.values()) == pytest.approx(data["after"] - data["before"])
+    assert data["matched_share"] > 0.9 and len(rows) > 20 and any(rows.values())
+
+
 def test_a_module_that_was_renamed_is_the_same_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     renamed = tmp_path / "renamed.json"
     renamed.write_text((SAMPLES / "net.native").read_text().replace("blocks.1: Block", "layers.1: Block"))
@@ -53,10 +100,16 @@ def test_a_module_that_was_renamed_is_the_same_row(tmp_path: Path, capsys: pytes
     assert all(row["change"] == 0 for row in data["rows"]) and not any("layers" in name for name in rows)
 
 
-def test_two_sources_share_no_profile(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_sources_have_a_profile_each(slower: tuple[Path, float], capsys: pytest.CaptureFixture[str]) -> None:
     trace = str(SAMPLES / "eager.json.gz")
-    assert main(["cost", trace, trace, "--profile", trace]) == 2
-    assert "--profile applies to one source" in capsys.readouterr().err
+    for command in (["cost", trace, trace], ["view", trace, trace, "--diff"], ["diff", trace, trace]):
+        assert main([*command, "--profile", trace]) == 2
+        assert "two sources need two profiles, not 1: --profile A --profile B" in capsys.readouterr().err
+    assert main(["diff", trace, trace, "--device", "h200"]) == 2
+    assert "--device only applies with -o FILE" in capsys.readouterr().err
+    net = SAMPLES / "net.native"
+    data = cost(capsys, net, net, "--profile", trace, "--profile", slower[0])
+    assert data["after"] - data["before"] == pytest.approx(slower[1])
     assert main(["cost", trace, trace, "--per", "kernel"]) == 2
     assert "two sources are compared --per node, op, module, source" in capsys.readouterr().err
 

@@ -11,7 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from opscope.analysis.devices import device_of
+from opscope.analysis.devices import Device, device_of
 from opscope.analysis.enrich import with_groupings
 from opscope.analysis.inside import inside as taken_inside
 from opscope.analysis.roofline import with_estimates
@@ -202,10 +202,14 @@ def load_comparison(
     module: str | None = None,
     format: str | None = None,
     match_by_name: bool | None = None,
+    profiles: Sequence[str] = (),
+    device: str | None = None,
     part: Part = WHOLE_SOURCE,
     progress: Progress | None = None,
 ) -> Recording:
-    """Two sources, or passes of one, as a recording of two snapshots. `b` can be just @13, a pass of the same recording as `a`.
+    """Two sources, or passes of one, as a recording of two snapshots. `b` can be just @13, a pass of the same recording as `a`. `profiles`
+    are that of `a` and that of `b`; with them, or if both sources are profiles, nodes have the change of their times, and so have the times
+    at best on a `device`.
 
     Snapshots of one compilation share names; across two compilations, equal names may be a coincidence. The origins that the compiler
     reported for a snapshot refer to the snapshot right before it. Over a range of passes, the links of all of them are composed.
@@ -214,8 +218,13 @@ def load_comparison(
         raise OpscopeError(f"A must name a recording, such as run.opscope{a}")
     second = _pass_of(a, b, format) if b.startswith("@") else b
     names = _told_apart(a, second)
-    old = _side(names[0], a, format, module, part, progress)
-    new = _side(names[1], second, format, module, part, progress)
+    chosen_device = None if device is None else device_of(device)
+
+    def read(i: int, source: str) -> _Read:
+        read = _side(names[i], source, format, module, part, profiles[i] if profiles else None, progress)
+        return read if chosen_device is None else read.estimated(chosen_device)
+
+    old, new = read(0, a), read(1, second)
     if old.compilation is None or old.compilation != new.compilation:
         ids: str | None = EITHER if match_by_name is None else "names" if match_by_name else PLACES
         return compare(old.side, new.side, ids)
@@ -232,7 +241,7 @@ def _composed(names: tuple[str, str], old: _Read, new: _Read, format: str | None
     recording = open_recording(old.compilation[0], progress, format=format)
     before, after = recording[old.number], recording[new.number]
     origins = compose(recording, before, after, progress)
-    return compare(Side(names[0], before.program), Side(names[1], after.program, origins), COMPOSED)
+    return compare(old.side, new.side._replace(origins=origins), COMPOSED)
 
 
 class _Read(NamedTuple):
@@ -244,8 +253,16 @@ class _Read(NamedTuple):
     number: int = 0
     ids: str | None = None
 
+    def estimated(self, device: Device) -> _Read:
+        return self._replace(side=self.side._replace(program=with_estimates(self.side.program, device)))
 
-def _side(name: str, source: str, format: str | None, module: str | None, part: Part, progress: Progress | None) -> _Read:
+
+def _side(
+    name: str, source: str, format: str | None, module: str | None, part: Part, profile: str | None, progress: Progress | None
+) -> _Read:
+    if profile is not None:
+        timed = load_timed(source, module=module, format=format, profile=profile, part=part, progress=progress)
+        return _Read(Side(name, only_program(source, [one.program for one in timed if one.times is not None])))
     base, which = split_at(source)
     if part.inside is not None or (not which and not is_recording_source(source, format)):
         return _Read(Side(name, only_program(source, _load_all(source, module, format, part, progress))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import opscope
 from browser.harness import Open, Viewer, until
 from opscope import Metric
 from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.recording.comparison import comparison_of
 
 SECONDS = {"dot.0": 3e-3, "exp.0": 1e-3, "dot.1": 4e-3, "exp.1": 1e-3, "end": 1e-3}
 
 
-def layers() -> Program:
+def layers(name: str = "layers", seconds: Mapping[str, float] = SECONDS) -> Program:
     """Two layers that take 4 and 5 ms, and 1 ms after them."""
-    builder = ProgramBuilder("layers", "main")
+    builder = ProgramBuilder(name, "main")
     kind = [TensorType("f32", (8, 8))]
     main = builder.graph("main")
     last = main.node("x", "parameter", outputs=kind, role="parameter").id
@@ -25,7 +27,7 @@ def layers() -> Program:
         last = main.node(f"exp.{i}", "exponential", [(f"dot.{i}", 0)], kind, scope=(f"layer_{i}",)).id
     main.node("end", "tanh", [(last, 0)], kind)
     main.outputs.append(("end", 0))
-    return builder.build().with_metric(Metric("device time", "s", "sum", "measured"), SECONDS)
+    return builder.build().with_metric(Metric("device time", "s", "sum", "measured"), seconds)
 
 
 def cell(viewer: Viewer, name: str) -> Any:
@@ -53,6 +55,23 @@ def test_modules_are_as_wide_as_their_share_and_linked_with_the_graph(open_file:
     until(lambda: shares.count() == 10)
     viewer.page.get_by_label("Width", exact=True).select_option("output bytes")
     until(lambda: "given" in viewer.page.get_by_role("status", name="Cost of").inner_text())
+
+
+def test_of_two_profiles_it_shows_what_got_slower(open_file: Open) -> None:
+    later = layers("later", {**SECONDS, "dot.1": 6e-3, "exp.0": 5e-4})
+    viewer = open_file(comparison_of(opscope.diff(layers(), later)))
+    until(lambda: cell(viewer, "layer_1: +2 ms, +20.0% of the time before").is_visible())
+    status = viewer.page.get_by_role("status", name="Cost of").inner_text()
+    assert status == "+1.5 ms, measured: +2 ms where it got slower, −500 µs where it got faster"
+    assert viewer.page.get_by_label("Width", exact=True).input_value() == "device time change"
+    slower, faster = (
+        cell(viewer, name) for name in ("dot.1: +2 ms, +20.0% of the time before", "exp.0: −500 µs, −5.0% of the time before")
+    )
+    assert abs(slower.bounding_box()["width"] / faster.bounding_box()["width"] - 4) < 0.1
+    assert slower.bounding_box()["x"] < faster.bounding_box()["x"]
+    viewer.key("b")
+    viewer.press("Modules")
+    until(lambda: "+2 ms" in viewer.page.get_by_role("region", name="Table").inner_text())
 
 
 def test_a_stack_says_which_repeat_has_the_most(open_file: Open, tmp_path: Path) -> None:

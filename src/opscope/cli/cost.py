@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import check_force, device_option, measure_option, one_or_programs, picture_options, profile_option, source_options
+from opscope.cli.source import (
+    check_force,
+    check_profiles,
+    device_option,
+    measure_option,
+    one_or_programs,
+    one_profile,
+    picture_options,
+    profiles_option,
+    source_options,
+)
 from opscope.cli.table import blocks, count, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError, in_source
@@ -33,7 +43,7 @@ _PERS = ("node", "kernel", "op", "module", "source")
 @click.command()
 @source_options
 @click.argument("other", metavar="[SOURCE]", required=False, type=click.Path())
-@profile_option
+@profiles_option
 @measure_option
 @click.option("--by", metavar="time|flops|bytes|METRIC", help="Rank by this: time if it is measured or estimated, otherwise flops.")
 @click.option("--per", type=click.Choice(_PERS), help="What a row is: a node, or with two sources a module, unless you say so.")
@@ -47,7 +57,7 @@ def command(
     module: str | None,
     from_format: str | None,
     part: Part,
-    profile: str | None,
+    profiles: tuple[str, ...],
     measure: bool,
     by: str | None,
     per: str | None,
@@ -84,20 +94,20 @@ def command(
     check_force(force, output)
     chosen_device = None if device is None else device_of(device)
 
-    def load(name: str) -> list[Timed]:
+    def load(name: str, profile: str | None) -> list[Timed]:
         with progress(f"reading {name}") as report:
             timed = load_timed(name, module=module, format=from_format, profile=profile, measure=measure, part=part, progress=report)
         return [one for one in timed if one.times is not None] or timed
 
     if other is not None:
-        if profile is not None:
-            raise click.UsageError("--profile applies to one source; compare two profiles, or leave it out.")
+        check_profiles(profiles)
         if output is not None:
             raise click.UsageError("-o draws one source; leave out the other.")
-        changes = _compared(source, load(source), other, load(other), by, per or "module", chosen_device)
+        first, second = profiles or (None, None)
+        changes = _compared(source, load(source, first), other, load(other, second), by, per or "module", chosen_device)
         say_json(changes.to_json(), indent=1) if as_json else say(*_changes(changes, None if everything else _MOST_ROWS))
         return
-    chosen = load(source)
+    chosen = load(source, one_profile(profiles))
     with in_source(source):
         costs = [costs_of(one.program, one.times, by, per or "node", chosen_device) for one in chosen]
     if output is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import from_option, module_option, part_options
+from opscope.cli.source import check_profiles, device_option, from_option, module_option, part_options, profiles_option
 from opscope.cli.table import blocks, rest, table
 from opscope.cli.view_options import DrawingCommand, FlagOptions, view_options
 from opscope.ellipsis import ellipsize
@@ -32,6 +32,8 @@ _LONGEST_NODE = 160
 @module_option
 @from_option
 @part_options
+@profiles_option
+@device_option
 @click.option(
     "--match-by-name/--no-match-by-name",
     default=None,
@@ -51,6 +53,8 @@ def command(
     module: str | None,
     from_format: str | None,
     part: Part,
+    profiles: tuple[str, ...],
+    device: str | None,
     match_by_name: bool | None,
     everything: bool,
     as_text: bool,
@@ -69,13 +73,17 @@ def command(
     opscope diff run.opscope@12 @13
     opscope diff run.opscope@12 @13 --text
     opscope diff before.hlo after.hlo -o diff.html
+    opscope diff before_dir after_dir -o slower.html     two profiles: what got slower
     """
     options = FlagOptions(**views)
     target = None if output is None else _target(output, options, force, (a, b))
-    if target is None and (options.given or force):
-        flag = options.spelled(options.given[0].name) if options.given else "--force"
+    check_profiles(profiles)
+    only_drawn = [*map(options.spelled, (row.name for row in options.given)), *(["--force"] if force else [])]
+    only_drawn += [*(["--profile"] if profiles else []), *(["--device"] if device else [])]
+    if target is None and only_drawn:
+        flag = only_drawn[0]
         raise OpscopeError(f"{flag} only applies with -o FILE; add -o FILE, or leave it out")
-    comparison = _read(a, b, module, from_format, match_by_name, part)
+    comparison = _read(a, b, module, from_format, match_by_name, part, profiles, device)
     if target is not None:
         _write(comparison, target, options)
         return
@@ -112,11 +120,22 @@ def _target(output: str, options: FlagOptions, force: bool, sources: tuple[str, 
     return target
 
 
-def _read(a: str, b: str, module: str | None, format: str | None, match_by_name: bool | None, part: Part) -> Recording:
+def _read(
+    a: str,
+    b: str,
+    module: str | None,
+    format: str | None,
+    match_by_name: bool | None,
+    part: Part,
+    profiles: tuple[str, ...],
+    device: str | None,
+) -> Recording:
     from opscope.loading import load_comparison
 
     with progress(f"reading {a} and {b}") as report:
-        return load_comparison(a, b, module=module, format=format, match_by_name=match_by_name, part=part, progress=report)
+        return load_comparison(
+            a, b, module=module, format=format, match_by_name=match_by_name, profiles=profiles, device=device, part=part, progress=report
+        )
 
 
 def _write(comparison: Recording, target: Path, options: FlagOptions) -> None:

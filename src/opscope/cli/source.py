@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,6 +29,16 @@ profile_option = click.option(
     metavar="FILE",
     type=click.Path(),
     help="Profile of SOURCE (.xplane.pb, JSON of PyTorch's profiler or ONNX Runtime, .csv); its times become metrics.",
+)
+
+profiles_option = click.option(
+    "--profile",
+    "profiles",
+    metavar="FILE",
+    type=click.Path(),
+    multiple=True,
+    help="Profile of SOURCE (.xplane.pb, JSON of PyTorch's profiler or ONNX Runtime, .csv); its times become metrics. Of two sources that "
+    "are compared, name one for each.",
 )
 
 device_option = click.option(
@@ -93,6 +103,19 @@ def read_all(
         return load_all(
             source, module=module, format=format, profile=profile, device=device, stage=part.stage, inside=part.inside, progress=report
         )
+
+
+def one_profile(profiles: Sequence[str]) -> str | None:
+    """The profile of one source."""
+    if len(profiles) > 1:
+        raise click.UsageError(f"a source has one --profile, not {len(profiles)}.")
+    return profiles[0] if profiles else None
+
+
+def check_profiles(profiles: Sequence[str]) -> None:
+    """The profiles of two sources that are compared."""
+    if len(profiles) == 1 or len(profiles) > 2:
+        raise click.UsageError(f"two sources need two profiles, not {len(profiles)}: --profile A --profile B, in their order.")
 
 
 def one_or_programs(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opscope.cli.progress import progress
-from opscope.cli.source import at_terminal, device_option, from_option, measure_option, module_option, part_options, profile_option
+from opscope.cli.source import (
+    at_terminal,
+    check_profiles,
+    device_option,
+    from_option,
+    measure_option,
+    module_option,
+    one_profile,
+    part_options,
+    profiles_option,
+)
 from opscope.cli.view_options import DrawingCommand, FlagOptions, serving_options, view_options
 from opscope.errors import SourceError
 from opscope.naming import Part
@@ -27,7 +37,7 @@ if TYPE_CHECKING:
 @module_option
 @from_option
 @part_options
-@profile_option
+@profiles_option
 @device_option
 @measure_option
 @serving_options
@@ -39,7 +49,7 @@ def command(
     module: str | None,
     from_format: str | None,
     part: Part,
-    profile: str | None,
+    profiles: tuple[str, ...],
     device: str | None,
     measure: bool,
     port: int,
@@ -59,6 +69,7 @@ def command(
     opscope view step.hlo                    a program
     opscope view before.hlo after.hlo        two programs, to switch between
     opscope view before.hlo after.hlo --diff how they differ
+    opscope view before_dir after_dir --diff two profiles: what got slower
     opscope view dump_dir                    every pass of a compiler
     opscope view trace_dir                   what jax.profiler.trace wrote: the modules that ran, with their times
     opscope view model:make                  the model that make() in model.py returns
@@ -73,9 +84,14 @@ def command(
     options = FlagOptions(**views)
     options.require("html", "the viewer")
     if sources:
-        served, config = _opened(sources, module, from_format, part, profile, device, measure, options)
+        served, config = _opened(sources, module, from_format, part, profiles, device, measure, options)
     else:
-        of_source: dict[str, str | bool | None] = {"--module": module, "--from": from_format, "--profile": profile, "--device": device}
+        of_source: dict[str, str | bool | None] = {
+            "--module": module,
+            "--from": from_format,
+            "--profile": one_profile(profiles),
+            "--device": device,
+        }
         of_source |= {"--stage": part.stage, "--inside": part.inside, "--measure": measure or None}
         _check_home(options, of_source, is_wanted=bool(browse) or no_browser)
         served, config = [], initial(options)
@@ -87,7 +103,7 @@ def _opened(
     module: str | None,
     format: str | None,
     part: Part,
-    profile: str | None,
+    profiles: tuple[str, ...],
     device: str | None,
     measure: bool,
     options: FlagOptions,
@@ -102,8 +118,9 @@ def _opened(
 
     diff = options.diff is not None
     if diff and len(sources) > 1:
-        served: list[Served] = [_compared(sources, module, format, part, {"--profile": profile, "--device": device})]
+        served: list[Served] = [_compared(sources, module, format, part, profiles, device)]
     else:
+        profile = one_profile(profiles)
         served = [
             one
             for source in sources
@@ -132,16 +149,15 @@ def _opened(
     return served, initial(options, first.recording if isinstance(first, ServedRecording) else first.program())
 
 
-def _compared(sources: tuple[str, ...], module: str | None, format: str | None, part: Part, of_one: dict[str, str | None]) -> Served:
-    """`of_one` are options that apply to one source, by their flags."""
+def _compared(
+    sources: tuple[str, ...], module: str | None, format: str | None, part: Part, profiles: tuple[str, ...], device: str | None
+) -> Served:
     from opscope.serve.opening import open_comparison
 
     if len(sources) != 2:
         raise click.UsageError(f"--diff compares two sources, not {len(sources)}.")
-    for flag, value in of_one.items():
-        if value is not None:
-            raise click.UsageError(f"{flag} applies to one source; leave it out with --diff.")
-    return open_comparison(*sources, module=module, format=format, part=part, reading=progress)
+    check_profiles(profiles)
+    return open_comparison(*sources, module=module, format=format, part=part, profiles=profiles, device=device, reading=progress)
 
 
 def _check_home(options: FlagOptions, needs_source: dict[str, str | bool | None], is_wanted: bool) -> None:

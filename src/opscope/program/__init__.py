@@ -13,7 +13,7 @@ from __future__ import annotations
 from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.checks import wrong_details, wrong_part
 from opscope.program.memory_plan import MemoryPlan
-from opscope.program.metric import COMBINES, ORIGINS, Column, Metric, MetricOrigin
+from opscope.program.metric import CHANGE, COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Node, Program
 from opscope.program.own_text import OwnText
 from opscope.program.values import (
@@ -57,6 +57,7 @@ __all__ = [
     "ARGUMENT_ROLES",
     "BACKWARD",
     "BACKWARD_OF",
+    "CHANGE",
     "COMBINES",
     "DIRECTION_ATTR",
     "DTYPE_KINDS",

@@ -22,6 +22,9 @@ MetricOrigin: TypeAlias = Literal["estimated", "measured", "given"]
 ORIGINS: tuple[MetricOrigin, ...] = ("estimated", "measured", "given")
 COMBINES = ("sum", "max", "last")
 _RATIO = "ratio:"
+CHANGE = " change"
+"""How the name of a metric ends that is a difference of two programs, after − before. The viewer writes its sign, and colours more and less
+apart."""
 
 Column: TypeAlias = Mapping[str, float]
 """Node ids and their numbers."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from opscope.program import Program
 from opscope.recording.diff import EITHER, Diff
 from opscope.recording.model import COMPARES, Origin, Recording, Snapshot
+from opscope.recording.time_changes import has_times, with_time_changes
 
 
 class Side(NamedTuple):
@@ -19,7 +20,18 @@ class Side(NamedTuple):
 
 
 def compare(a: Side, b: Side, ids: str | None = EITHER) -> Recording:
-    """A recording of both programs. `ids` says what equal ids mean (see `diff_passes`)."""
+    """A recording of both programs. `ids` says what equal ids mean (see `diff_passes`). If both have times, their nodes have the change."""
+    comparison = _recording(a, b, ids)
+    if not has_times(a.program, b.program):
+        return comparison
+    diff = diff_of(comparison)
+    before, after = with_time_changes(diff)
+    timed = _recording(a._replace(program=before), b._replace(program=after), ids)
+    timed.remember_diff(timed[-1].index, diff)
+    return timed
+
+
+def _recording(a: Side, b: Side, ids: str | None) -> Recording:
     sides = (a, b)
     snapshots = [
         Snapshot(

@@ -227,6 +227,10 @@ class Recording(Displayed, Sequence[Snapshot]):
         module = self.module_named(name)
         return Recording(self.name, [each for each in self.snapshots if each.module == module], self.attrs)
 
+    def remember_diff(self, index: int, diff: Diff) -> None:
+        """Take a diff that is known, instead of comparing again."""
+        self._diffs[index] = diff
+
     def forget_diff(self, index: int) -> None:
         """Drop a diff that `diff` has cached: diffs of large programs are large, and a loop over all passes needs each only once."""
         self._diffs.pop(index, None)

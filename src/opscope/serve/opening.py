@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -83,16 +83,24 @@ def open_source(
 
 
 def open_comparison(
-    a: str, b: str, *, module: str | None = None, format: str | None = None, part: Part = WHOLE_SOURCE, reading: Reading = quietly
+    a: str,
+    b: str,
+    *,
+    module: str | None = None,
+    format: str | None = None,
+    part: Part = WHOLE_SOURCE,
+    profiles: Sequence[str] = (),
+    device: str | None = None,
+    reading: Reading = quietly,
 ) -> Served:
     """Two sources as one recording, read again whenever one of their files changes."""
 
     def read() -> Recording:
         with reading(f"reading {a} and {b}") as report:
-            return load_comparison(a, b, module=module, format=format, part=part, progress=report)
+            return load_comparison(a, b, module=module, format=format, part=part, profiles=profiles, device=device, progress=report)
 
     recording = read()
-    files = [path for path in (Path(split_at(source)[0]) for source in (a, b)) if path.is_file()]
+    files = [path for path in (Path(split_at(source)[0]) for source in (a, b, *profiles)) if path.is_file()]
     return ServedComparison(recording.name, read, recording, files)
 
 

@@ -33,7 +33,7 @@ export class OpenPanels {
       details: !compact,
       table: table !== undefined,
       memory: dock === "memory",
-      cost: false,
+      cost: dock === "cost",
       roofline: false,
       kernels: false,
       listing: false,

@@ -1,5 +1,6 @@
 /** The icicle: shares that add up, the heaviest first, and what is too narrow is left out. */
 import { describe, expect, it } from "vitest";
+import { metricText, shareText, wholeOf } from "../../src/core/metrics/changes";
 import { icicleOf } from "../../src/core/metrics/icicle";
 import { rooflineOf } from "../../src/core/metrics/roofline";
 import { metricsOf } from "../../src/core/metrics/counted";
@@ -61,9 +62,24 @@ describe("an icicle", () => {
     expect(icicle(layer).total).toBe(100);
   });
 
+  it("of a change is as wide as what changed, what grew most first", () => {
+    const change = { ...flops, name: "flops change", values: Float64Array.from([Number.NaN, -30, 10, 55, -4, 1]) };
+    const { total, gross, cells } = icicleOf(program, grouping, change, 0, -1, 0.001);
+    expect([total, gross]).toEqual([32, 100]);
+    const outside = cells.filter(({ depth }) => depth < 2).map(({ value, from, width }) => [value, from, width]);
+    expect(outside).toEqual([
+      [32, 0, 1],
+      [51, 0, 0.59],
+      [1, 0.59, 0.01],
+      [-20, 0.6, 0.4],
+    ]);
+    expect(wholeOf({ ...program, metrics: [flops, change] }, change, 0)).toBe(68);
+    expect([metricText(change, 51), metricText(change, -20), shareText(change, 0.75)]).toEqual(["+51 FLOP", "−20 FLOP", "+75.0%"]);
+  });
+
   it("of nothing is empty", () => {
     const nothing = { ...flops, values: flops.values.map(() => Number.NaN) };
-    expect(icicleOf(program, grouping, nothing, 0, -1, 0.001)).toEqual({ total: 0, cells: [] });
+    expect(icicleOf(program, grouping, nothing, 0, -1, 0.001)).toEqual({ total: 0, gross: 0, cells: [] });
   });
 
   it("opens the graphs that a node calls, unless the node has a number of its own", () => {

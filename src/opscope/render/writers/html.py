@@ -22,7 +22,7 @@ from opscope.analysis.summary import MEASURED
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.plugin import Progress
-from opscope.program import Program
+from opscope.program import CHANGE, Program
 from opscope.readers.torch_memory import ALLOCATOR
 from opscope.recording.model import Recording
 from opscope.render.draw.check_options import check_options
@@ -121,6 +121,9 @@ def initial(options: ViewOptions, shown: Program | Recording | None = None) -> d
     if isinstance(shown, Recording) and (options.diff is not None or shown.compares):
         state["pass"] = shown[-1].index  # as in a picture: what its last pass did
         state.setdefault("diff", "overlay")
+        change = _time_change(shown[-1].program) if shown.compares else None
+        if change is not None and not options.node_data:  # two profiles are compared to see what got slower
+            state.setdefault("colourBy", change)
     theme = state.pop("theme", None)
     run = first_run(options.node_data)
     if run is not None:
@@ -129,9 +132,17 @@ def initial(options: ViewOptions, shown: Program | Recording | None = None) -> d
     config |= page_settings(options.style, options.node_data)
     if isinstance(shown, Program) and ALLOCATOR in shown.attrs:
         config["dock"] = "memory"
+    if isinstance(shown, Recording) and shown.compares and _time_change(shown[-1].program) is not None:
+        config["dock"] = "cost"
     if theme is not None:
         config["theme"] = theme
     return config
+
+
+def _time_change(program: Program) -> str | None:
+    """The name of the measured time, or else the first, whose change since another program the program has."""
+    changes = [metric for metric in program.metrics.values() if metric.name.endswith(CHANGE)]
+    return min(changes, key=lambda metric: metric.origin != "measured").name if changes else None
 
 
 def write(programs: Sequence[Program | Recording], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:

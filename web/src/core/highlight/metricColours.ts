@@ -3,15 +3,17 @@
  * data may define colours, everything else is on a scale from cold to hot.
  */
 import { readColour, type Shade } from "../base/colour";
+import { metricText, shareText, wholeOf } from "../metrics/changes";
 import { scaleOf, type Scale } from "../metrics/scale";
 import { sharesOf } from "../metrics/shares";
 import { valuesOf } from "../metrics/values";
 import type { MetricData } from "../program/metrics";
+import { isChange } from "../program/names";
 import type { ProgramData, Visible } from "../program/types";
 import type { ViewOptions } from "../program/viewOptions";
-import { HEAT } from "../scene/theme";
+import { CHANGES, HEAT } from "../scene/theme";
 import { type CustomPaint, type Highlights, type LegendRow, PAINT_SAME } from "../scene/types";
-import { percentText, quantityText } from "../text/quantities";
+import { quantityText } from "../text/quantities";
 import type { DataRun } from "./nodeData";
 
 /** The steps of a gradient: more than the eye distinguishes, and few enough for a table. */
@@ -54,14 +56,10 @@ export function metricColours(
 ): MetricColouring {
   const values = valuesOf(program, metric).boxes(visible);
   const shares = sharesOf(program, metric, visible);
+  const shades = isChange(metric) ? undefined : HEAT;
+  const closed = values.filter((_, box) => !visible.open[box]);
   const scale =
-    run && hasColours(run)
-      ? undefined
-      : scaleOf(
-          values.filter((_, box) => !visible.open[box]),
-          HEAT.length,
-          scaleBy,
-        );
+    run && hasColours(run) ? undefined : scaleOf(shades ? closed : closed.map(Math.abs), (shades ?? CHANGES.more).length, scaleBy);
   const table = new PaintTable();
   const entries = run && entriesOf(run, visible, values);
   const box = Int16Array.from(values, (value, b) => {
@@ -72,6 +70,7 @@ export function metricColours(
     const fill = entry?.bgColor === undefined ? undefined : readColour(entry.bgColor);
     if (fill) return table.put(same(fill), ink);
     if (Number.isNaN(value)) return run?.has(node) ? table.put(wordColour(run, node), ink) : -1;
+    if (scale && !shades) return value === 0 ? -1 : table.put((value < 0 ? CHANGES.less : CHANGES.more)[scale.step(Math.abs(value))], ink);
     if (scale) return table.put(HEAT[scale.step(value)], ink);
     const colours = run?.coloursOf(run.data.gradient?.length ? stepped(value, run) : value);
     return colours ? table.put(same(colours.fill), colours.ink ?? ink) : -1;
@@ -80,14 +79,18 @@ export function metricColours(
     highlights: { paints: table.paints, box, shades: [], edge: new Int16Array(visible.edgeCount).fill(-1) },
     paints: new Uint8Array(visible.boxCount).fill(PAINT_SAME),
     legend: [
-      ...(run && !scale ? fileRows(run) : scale ? scaleRows(scale, scaleText(program, metric, visible, scaleBy)) : []),
+      ...(run && !scale
+        ? fileRows(run)
+        : scale
+          ? (shades ? scaleRows : changeRows)(scale, scaleText(program, metric, visible, scaleBy))
+          : []),
       { text: caption(program, metric, visible, run) },
     ],
     values,
     strong: Uint8Array.from(values, (value, b) =>
-      !visible.open[b] && scale && scale.low < scale.high && scale.step(value) === HEAT.length - 1 ? 1 : 0,
+      !visible.open[b] && scale && scale.low < scale.high && scale.step(value) === (shades ?? CHANGES.more).length - 1 ? 1 : 0,
     ),
-    shares: shares && Array.from(shares, (share) => (share >= LEAST_SHARE ? percentText(share) : "")),
+    shares: shares && Array.from(shares, (share) => (Math.abs(share) >= LEAST_SHARE ? shareText(metric, share) : "")),
   };
 }
 
@@ -137,8 +140,8 @@ function stepped(value: number, { statistics: { min, max } }: DataRun): number {
 
 /** The numbers of a scale as text: as shares of the whole, if that is what it shows. */
 function scaleText(program: ProgramData, metric: MetricData, visible: Visible, by: ViewOptions["colourScale"] | undefined) {
-  const whole = metric.combine === "sum" ? valuesOf(program, metric).graph[visible.graph] : Number.NaN;
-  return (value: number): string => (by === "share" && whole > 0 ? percentText(value / whole) : quantityText(value, metric.unit));
+  const whole = metric.combine === "sum" ? wholeOf(program, metric, visible.graph) : Number.NaN;
+  return (value: number): string => (by === "share" && whole > 0 ? shareText(metric, value / whole) : metricText(metric, value));
 }
 
 /** A scale shows its ends and its middle. */
@@ -150,6 +153,18 @@ function scaleRows(scale: Scale, text: (value: number) => string): LegendRow[] {
     [HEAT.length - 1, scale.high],
   ]);
   return HEAT.map((shade, step) => ({ text: at.has(step) ? text(at.get(step)!) : "", shade, scale: true }));
+}
+
+/** A scale of a change shows its ends and its middle. */
+function changeRows(scale: Scale, text: (value: number) => string): LegendRow[] {
+  if (scale.high === 0) return [];
+  const shades = [...[...CHANGES.less].reverse(), ...CHANGES.more];
+  const at = new Map([
+    [0, -scale.high],
+    [CHANGES.less.length, 0],
+    [shades.length - 1, scale.high],
+  ]);
+  return shades.map((shade, step) => ({ text: at.has(step) ? text(at.get(step)!) : "", shade, scale: true }));
 }
 
 /** Rows for the colours of a file, or for its most frequent words. */
@@ -176,12 +191,12 @@ const OVERALL: Readonly<Record<string, string>> = { sum: "in total", max: "at mo
 
 /** One line: what the numbers are, where they come from, and their total. */
 function caption(program: ProgramData, metric: MetricData, visible: Visible, run: DataRun | undefined): string {
-  const { name, unit, origin, combine } = metric;
+  const { name, origin, combine } = metric;
   if (run) return `${summary(run)}, ${origin}`;
   const overall = valuesOf(program, metric).graph[visible.graph];
   return Number.isNaN(overall)
     ? `${name}, ${origin}`
-    : `${name}, ${origin}: ${quantityText(overall, unit)} ${OVERALL[combine] ?? "overall"}`;
+    : `${name}, ${origin}: ${metricText(metric, overall)} ${OVERALL[combine] ?? "overall"}`;
 }
 
 /** The statistics of a file. */

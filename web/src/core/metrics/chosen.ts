@@ -1,11 +1,13 @@
 /** Which metric and which grouping a panel shows unless somebody chooses. */
 import type { MetricData } from "../program/metrics";
-import { groupingNamed, MODULE } from "../program/names";
+import { groupingNamed, isChange, MODULE } from "../program/names";
 import type { Grouping, ProgramData } from "../program/types";
 import { metricsOf } from "./counted";
 
 /** The first of these that the program has. */
 const PREFERRED = [
+  (metric: MetricData) => isChange(metric) && metric.origin === "measured",
+  (metric: MetricData) => isChange(metric) && metric.unit === "s",
   (metric: MetricData) => metric.unit === "s" && metric.origin === "measured",
   (metric: MetricData) => metric.unit === "s",
   (metric: MetricData) => metric.unit === "FLOP",
@@ -18,7 +20,12 @@ export function addable(program: ProgramData, ofFiles: readonly MetricData[] = [
   return [...metricsOf(program), ...ofFiles].filter(({ combine, ratio }) => combine === "sum" && !ratio);
 }
 
-/** The first of measured time, other time, FLOPs and bytes. */
+/** The times of nodes. */
+export function times(metrics: readonly MetricData[]): MetricData[] {
+  return metrics.filter((metric) => metric.unit === "s" && !isChange(metric));
+}
+
+/** The first of changes of time, measured time, other time, FLOPs and bytes. */
 export function preferred(metrics: readonly MetricData[]): MetricData | undefined {
   for (const wanted of PREFERRED) {
     const metric = metrics.find(wanted);

@@ -5,11 +5,16 @@
 import type { MetricData } from "../program/metrics";
 import type { Grouping, ProgramData } from "../program/types";
 import { bucketBy } from "../base/csr";
+import { isChange } from "../program/names";
+import { grossOf } from "./changes";
 import { graphsInside } from "./inside";
 import { drawnGroups, valuesOf } from "./values";
 
 /** Narrower cells could neither be seen nor hit. */
 export const LEAST_WIDTH = 1 / 700;
+
+/** How much of rounding is no overlap. */
+const TOLERANCE = 1e-6;
 
 /** A group or a node. */
 export interface IcicleCell {
@@ -21,6 +26,7 @@ export interface IcicleCell {
   /** Where it begins and how wide it is; the icicle is 1 wide. */
   readonly from: number;
   readonly width: number;
+  /** Of a change, with its sign; the width is how much changed in either direction. */
   readonly value: number;
 }
 
@@ -32,17 +38,24 @@ interface Opening extends IcicleCell {
 export interface Icicle {
   /** Of the whole graph. */
   readonly total: number;
+  /** The same; of a change, what changed in either direction. */
+  readonly gross: number;
   readonly cells: readonly IcicleCell[];
 }
 
-/** The icicle of a graph with the graphs that it calls, or of one group in it (`root`). What is narrower than `least` is left out. */
+/**
+ * The icicle of a graph with the graphs that it calls, or of one group in it (`root`). What is narrower than `least` is left out. Of a
+ * change, what grew most comes first, and what shrank last.
+ */
 export function icicleOf(program: ProgramData, grouping: Grouping, metric: MetricData, graph: number, root: number, least: number): Icicle {
   const values = valuesOf(program, metric);
   const groups = drawnGroups(program, grouping);
+  const sizes = isChange(metric) ? valuesOf(program, grossOf(metric)) : values;
   const ofGroup = values.groups(groups);
+  const sizeOfGroup = isChange(metric) ? sizes.groups(groups) : ofGroup;
   const total = values.graph[graph];
-  const whole = root < 0 ? total : ofGroup[root];
-  if (!(whole > 0)) return { total: Math.max(0, total || 0), cells: [] };
+  const whole = root < 0 ? sizes.graph[graph] : sizeOfGroup[root];
+  if (!(whole > 0)) return { total: total || 0, gross: 0, cells: [] };
   const { graphCount, graphStart } = program;
   const { groupCount, groupGraph } = grouping;
   // What is inside: row g is the group g, and after them are the graphs.
@@ -66,32 +79,37 @@ export function icicleOf(program: ProgramData, grouping: Grouping, metric: Metri
       return { row: groupCount + run.graph, times: times * run.times };
     });
   };
-  const cells: Opening[] = [{ group: root, node: -1, depth: 0, from: 0, width: 1, value: whole, times: 1 }];
+  const cells: Opening[] = [{ group: root, node: -1, depth: 0, from: 0, width: 1, value: root < 0 ? total : ofGroup[root], times: 1 }];
   for (let at = 0; at < cells.length; at++) {
-    const { depth, from } = cells[at];
+    const { depth, from, width: room } = cells[at];
     const inside = rowsInside(cells[at])
       .flatMap(({ row, times }) => [
         ...Array.from(inGroup.value.subarray(inGroup.start[row], inGroup.start[row + 1]), (g) => ({
           group: g,
           node: -1,
           value: ofGroup[g] * times,
+          size: sizeOfGroup[g] * times,
           times,
         })),
         ...Array.from(inNode.value.subarray(inNode.start[row], inNode.start[row + 1]), (n) => ({
           group: -1,
           node: n,
           value: values.node[n] * times,
+          size: sizes.node[n] * times,
           times,
         })),
       ])
-      .filter(({ value }) => value / whole >= least);
+      .filter(({ size }) => size / whole >= least);
     inside.sort((a, b) => b.value - a.value);
+    // The parts of a loop can change by more than the loop.
+    const sum = inside.reduce((all, { size }) => all + size, 0);
+    const narrower = sum > room * whole * (1 + TOLERANCE) ? (room * whole) / sum : 1;
     let x = from;
-    for (const each of inside) {
-      const width = each.value / whole;
+    for (const { size, ...each } of inside) {
+      const width = (size / whole) * narrower;
       cells.push({ ...each, depth: depth + 1, from: x, width });
       x += width;
     }
   }
-  return { total, cells };
+  return { total, gross: sizes.graph[graph], cells };
 }

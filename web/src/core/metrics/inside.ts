@@ -23,7 +23,9 @@ export function graphsInside(program: ProgramData, metric: MetricData, node: num
   const control = ops.control[nodeOp[node]];
   if (calls.start[node] === calls.start[node + 1] || control === Control.Fusion) return [];
   const values = valuesOf(program, metric);
-  const graphs = [...new Set(calls.value.subarray(calls.start[node], calls.start[node + 1]))].filter((graph) => values.graph[graph] > 0);
+  const graphs = [...new Set(calls.value.subarray(calls.start[node], calls.start[node + 1]))].filter(
+    (graph) => Math.abs(values.graph[graph]) > 0,
+  );
   const inside = graphs.reduce((sum, graph) => sum + values.graph[graph], 0);
   const times = values.node[node] / inside;
   const isRun = LOOPS.includes(control) ? times > 0 : Math.abs(times - 1) < TOLERANCE;

@@ -1,6 +1,7 @@
 /** Which part of the whole each box has. */
 import type { MetricData } from "../program/metrics";
 import type { ProgramData, Visible } from "../program/types";
+import { wholeOf } from "./changes";
 import { valuesOf } from "./values";
 
 /**
@@ -10,7 +11,7 @@ import { valuesOf } from "./values";
 export function sharesOf(program: ProgramData, metric: MetricData, visible: Visible): Float64Array | undefined {
   if (metric.combine !== "sum" || metric.ratio || metric.unit === "1") return undefined;
   const values = valuesOf(program, metric);
-  const whole = values.graph[visible.graph];
+  const whole = wholeOf(program, metric, visible.graph);
   if (!(whole > 0)) return undefined;
   const { calls } = program;
   // The share of one unit inside each box. Frames come before what is in them.
@@ -23,7 +24,7 @@ export function sharesOf(program: ProgramData, metric: MetricData, visible: Visi
     if (visible.open[box] && node >= 0 && visible.group[box] < 0) {
       let inside = 0;
       for (let c = calls.start[node]; c < calls.start[node + 1]; c++) inside += values.graph[calls.value[c]] || 0;
-      unit[box] = inside > 0 ? share / inside : Number.NaN;
+      unit[box] = inside !== 0 ? share / inside : Number.NaN;
     }
     return share;
   });

@@ -1,7 +1,7 @@
 /** How the repeats of a stack differ in a metric. */
 import type { MetricData } from "../program/metrics";
 import { BoxKind, type ProgramData, type Visible } from "../program/types";
-import { quantityText } from "../text/quantities";
+import { metricText } from "./changes";
 import { repeatValues } from "./values";
 
 /** Of a stack: the mean, the least and the most of its repeats, and which one has the most; empty if all have the same. */
@@ -11,7 +11,7 @@ export function spreadText(program: ProgramData, metric: MetricData, visible: Vi
   repeats.sort((a, b) => b.value - a.value);
   const [most, least] = [repeats[0], repeats[repeats.length - 1]];
   if (most.value === least.value) return "";
-  const text = (value: number) => quantityText(value, metric.unit);
+  const text = (value: number) => metricText(metric, value);
   const mean = repeats.reduce((sum, { value }) => sum + value, 0) / repeats.length;
   const { groupCount, groupName } = program.groupings[visible.grouping];
   const name = program.strings.at(most.item < groupCount ? groupName[most.item] : program.nodeId[most.item - groupCount]);

@@ -1,16 +1,18 @@
 /** Where the cost of a program is, as a picture: its modules as wide as their shares, its nodes below the limits of a device, and a step. */
 import { cellName } from "../metrics/cellNames";
-import { addable, chosenGrouping, preferred } from "../metrics/chosen";
+import { addable, chosenGrouping, preferred, times } from "../metrics/chosen";
+import { metricText, shareText, wholeOf } from "../metrics/changes";
 import { icicleOf, LEAST_WIDTH } from "../metrics/icicle";
 import { gainOf, gainsOf, rooflineOf, roofsOf } from "../metrics/roofline";
 import type { MetricData } from "../program/metrics";
+import { isChange } from "../program/names";
 import type { ProgramIndex } from "../program/programIndex";
 import { straightLines } from "../scene/curves";
 import { endOf, kernelLaneOf, laneText, paintKernels } from "../scene/kernelLane";
 import { label } from "../scene/memoryLane";
 import type { Painter } from "../scene/painter";
 import { plotOf } from "../scene/rooflinePlot";
-import { heatOf, type Theme } from "../scene/theme";
+import { partShade, type Theme } from "../scene/theme";
 import { elideMiddle, textWidth } from "../text/measure";
 import { percentText, quantityText } from "../text/quantities";
 import type { PanelPicture } from "./types";
@@ -57,19 +59,19 @@ export function costPicture(index: ProgramIndex, graph: number, by?: string): Pa
 
 function icicle(index: ProgramIndex, graph: number, metric: MetricData): Section | undefined {
   const grouping = chosenGrouping(index.program);
-  const { total, cells } = icicleOf(index.program, grouping, metric, graph, -1, LEAST_WIDTH);
+  const whole = wholeOf(index.program, metric, graph);
+  const { total, gross, cells } = icicleOf(index.program, grouping, metric, graph, -1, LEAST_WIDTH);
   const shown = cells.filter(({ depth }) => depth < MOST_ROWS);
   if (shown.length === 0) return undefined;
   return {
-    title: `${index.program.name}: ${metric.name} ${quantityText(total, metric.unit)}, ${metric.origin}`,
+    title: `${index.program.name}: ${metric.name} ${metricText(metric, total)}, ${metric.origin}`,
     height: (1 + Math.max(...shown.map(({ depth }) => depth))) * ROW,
     paint: (painter, theme, top) => {
       for (const cell of shown) {
         const [x, y, width] = [MARGIN + cell.from * INSIDE, top + cell.depth * ROW, cell.width * INSIDE];
-        // Half of the shades are for what has less than a quarter of the cost.
-        painter.rect(x, y, width, ROW - 1, 0, heatOf(Math.sqrt(cell.value / total))[theme.name], theme.background, 1, "solid");
+        painter.rect(x, y, width, ROW - 1, 0, partShade(cell.value / gross, isChange(metric))[theme.name], theme.background, 1, "solid");
         if (width < READABLE) continue;
-        const share = percentText(cell.value / total);
+        const share = shareText(metric, cell.value / whole);
         const room = width - 8 - textWidth(` ${share}`, SIZE);
         const name = room < READABLE ? "" : `${elideMiddle(cellName(index, grouping, cell), room, SIZE)} `;
         painter.text(label(name + share, x + 4, y + 16), theme.text);
@@ -80,7 +82,7 @@ function icicle(index: ProgramIndex, graph: number, metric: MetricData): Section
 
 function roofline(index: ProgramIndex, graph: number, metrics: readonly MetricData[]): Section | undefined {
   const { program } = index;
-  const time = preferred(metrics.filter(({ unit }) => unit === "s"));
+  const time = preferred(times(metrics));
   const points = time ? rooflineOf(program, time, graph) : [];
   const total = points.reduce((sum, { seconds }) => sum + seconds, 0);
   const placed = points.map((point) => ({ ...point, share: point.seconds / total, gain: gainOf(point) / total }));

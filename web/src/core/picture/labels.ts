@@ -6,7 +6,7 @@ import { metricsOf } from "../metrics/counted";
 import { valuesOf } from "../metrics/values";
 import { Role } from "../program/roles";
 import { BoxKind, type LabelRow, type ProgramData, type Visible } from "../program/types";
-import { quantityText } from "../text/quantities";
+import { metricText } from "../metrics/changes";
 
 /** The view with rows on its boxes, one for each label that applies, in the order of the labels. */
 export function labelled(program: ProgramData, visible: Visible, labels: readonly string[]): Visible {
@@ -35,7 +35,7 @@ function metricTexts(program: ProgramData, metric: ReturnType<typeof metricsOf>[
     const isValue = visible.kind[box] === BoxKind.Value;
     const hasValues = visible.kind[box] === BoxKind.Node || visible.kind[box] === BoxKind.Call;
     const value = onValues && isValue ? values.node[visible.node[box]] : onValues && hasValues ? Number.NaN : boxes[box];
-    return Number.isNaN(value) ? undefined : quantityText(value, metric.unit);
+    return Number.isNaN(value) ? undefined : metricText(metric, value);
   };
 }
 

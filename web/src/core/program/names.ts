@@ -1,4 +1,4 @@
-/** Names that Python gives to groupings, halves and links, and that the viewer goes by. A test compares them. */
+/** Names that Python gives to groupings, halves, links and metrics, and that the viewer goes by. A test compares them. */
 import type { Grouping, ProgramData } from "./types";
 
 export const MODULE = "module";
@@ -15,6 +15,13 @@ export const UPDATE = "update";
 export const INFERRED_ATTR = "opscope.direction_inferred";
 /** The kind of a link from a backward node to the forward node that it differentiates. */
 export const BACKWARD_OF = "backward_of";
+
+/** How the name of a metric ends that is a difference of two programs, after − before. */
+export const CHANGE = " change";
+
+export function isChange({ name }: { readonly name: string }): boolean {
+  return name.endsWith(CHANGE);
+}
 
 export function groupingNamed({ groupings }: ProgramData, name: string): Grouping | undefined {
   return groupings.find((grouping) => grouping.name === name);

@@ -99,6 +99,32 @@ export const HEAT: readonly Shade[] = LIGHT_HEAT.map((light, i) => ({ light, dar
 /** The shade of a part of the whole, from 0 to 1. */
 export const heatOf = (part: number): Shade => HEAT[Math.min(HEAT.length - 1, Math.floor(part * HEAT.length))];
 
+const MORE: readonly Shade[] = [
+  { light: "#FBEFE6", dark: "#2A2019" },
+  { light: "#FBDCC4", dark: "#44291A" },
+  { light: "#F9C39F", dark: "#5E301B" },
+  { light: "#F5A67D", dark: "#78361D" },
+  { light: "#EE8A62", dark: "#93401F" },
+];
+const LESS: readonly Shade[] = [
+  { light: "#E6F3F3", dark: "#172427" },
+  { light: "#CBE7E8", dark: "#17323A" },
+  { light: "#A9D8DB", dark: "#17414C" },
+  { light: "#83C6CC", dark: "#17515F" },
+  { light: "#5CB2BB", dark: "#186274" },
+];
+
+/** The scales of a change: what got more, which is usually worse, and what got less. */
+export const CHANGES = { more: MORE, less: LESS };
+
+/** The shade of a cell that has this part of everything; of a change, with its sign. Half of the shades are for less than a quarter. */
+export function partShade(part: number, isChange: boolean): Shade {
+  const strength = Math.sqrt(Math.abs(part));
+  if (!isChange) return heatOf(strength);
+  const shades = part < 0 ? LESS : MORE;
+  return shades[Math.min(shades.length - 1, Math.floor(strength * shades.length))];
+}
+
 const rows = (by: Record<Category, Paint>) => CATEGORIES.map((category) => by[category]);
 
 export const THEMES: Record<"light" | "dark", Theme> = {

@@ -1,7 +1,7 @@
 /** Tooltips of boxes and edges. */
 import { EdgeKind, type Visible } from "../program/types";
 import { unescapeName } from "../view/choose/keys";
-import { quantityText } from "../text/quantities";
+import { metricText } from "../metrics/changes";
 import type { BoxMeasure, Scene } from "./types";
 
 /** The id of a node ("dot.12") from its key, or nothing for what is not a single node. */
@@ -30,8 +30,9 @@ type BoxTexts = Pick<Visible, "key" | "title" | "subtitle" | "notes" | "repeat">
 export function boxTooltip(scene: Scene, item: number, measures: readonly BoxMeasure[] = []): string {
   const box = scene.box[item];
   const lines = boxLines(scene, box);
-  for (const { name, unit, origin, values, spreads } of [...scene.measures, ...measures]) {
-    if (!Number.isNaN(values[box])) lines.push(`${name} ${quantityText(values[box], unit)}, ${origin}`);
+  for (const measure of [...scene.measures, ...measures]) {
+    const { name, origin, values, spreads } = measure;
+    if (!Number.isNaN(values[box])) lines.push(`${name} ${metricText(measure, values[box])}, ${origin}`);
     const spread = spreads?.get(box);
     if (spread) lines.push(spread);
   }

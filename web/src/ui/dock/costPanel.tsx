@@ -1,7 +1,9 @@
 /** Where the cost is: modules or source lines level by level, each as wide as its share, linked with the graph in both directions. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { heatOf } from "../../core/scene/theme";
+import { shareText } from "../../core/metrics/changes";
+import { isChange } from "../../core/program/names";
+import { partShade } from "../../core/scene/theme";
 import { percentText } from "../../core/text/quantities";
 import type { CostCell, CostView } from "../engine/costProtocol";
 import { Choice } from "../panels/choice";
@@ -30,7 +32,7 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
           <Choice label="Width" prefix="Width" value={view?.metric ?? ""} options={named(view?.metrics)} onChoose={setMetric} />
           <Choice label="Rows" prefix="Rows" value={view?.grouping ?? ""} options={named(program?.groupings)} onChoose={setGrouping} />
           <span class="quiet" role="status" aria-label="Cost of">
-            {pointed ? spoken(pointed) : view ? `${view.total}, ${view.origin}${missing(view)}` : ""}
+            {view && (pointed ? spoken(view, pointed) : `${view.total}, ${view.origin}${directions(view)}${missing(view)}`)}
           </span>
           <span class="grow" />
           {root !== "" && (
@@ -48,14 +50,13 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
               key={cell.key}
               type="button"
               class="cell"
-              aria-label={spoken(cell)}
+              aria-label={spoken(view, cell)}
               aria-pressed={cell.key === chosen}
               style={{
                 left: `${cell.from * 100}%`,
                 width: `${cell.width * 100}%`,
                 top: `${cell.depth * ROW}px`,
-                // Half of the shades are for what has less than a quarter of the cost.
-                background: heatOf(Math.sqrt(cell.share))[session.theme.name],
+                background: partShade(cell.part, isChange({ name: view.metric }))[session.theme.name],
               }}
               onClick={() => goToCell(session, cell)}
               onDblClick={() => cell.isGroup && setRoot(cell.key)}
@@ -68,7 +69,7 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
                 session.pointing.outline(-1);
               }}
             >
-              {clipped(cell.name, 60)} <span>{percentText(cell.share)}</span>
+              {clipped(cell.name, 60)} <span>{isChange({ name: view.metric }) ? cell.text : percentText(cell.share)}</span>
             </button>
           ))}
         </div>
@@ -77,8 +78,14 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
   );
 }
 
-function spoken({ name, text, share }: CostCell): string {
-  return `${clipped(name, 160)}: ${text}, ${percentText(share)}`;
+function spoken({ metric }: CostView, { name, text, share }: CostCell): string {
+  const of = isChange({ name: metric }) ? " of the time before" : "";
+  return `${clipped(name, 160)}: ${text}, ${shareText({ name: metric }, share)}${of}`;
+}
+
+/** What got slower and what got faster, which the total of a change adds up. */
+function directions({ more, less }: CostView): string {
+  return more && `: ${more} where it got slower, ${less} where it got faster`;
 }
 
 function missing({ unknown }: CostView): string {

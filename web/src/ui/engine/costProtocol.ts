@@ -23,8 +23,10 @@ export interface CostCell extends CellPlace {
   readonly from: number;
   readonly width: number;
   readonly text: string;
-  /** Of the whole graph. */
+  /** Of the whole graph; of a change, of the graph before it. */
   readonly share: number;
+  /** Of everything, or of everything that changed; with the sign of a change. */
+  readonly part: number;
 }
 
 export interface CostView {
@@ -34,6 +36,9 @@ export interface CostView {
   readonly metrics: readonly string[];
   readonly grouping: string;
   readonly total: string;
+  /** What got more, and what got less, of a change; empty otherwise. */
+  readonly more: string;
+  readonly less: string;
   readonly cells: readonly CostCell[];
   /** Operations whose amount is unknown. */
   readonly unknown: number;

@@ -14,7 +14,7 @@ import { ROOT_KEY } from "../../core/view/choose/keys";
 import { traitsOf } from "../../core/view/traits";
 import { isArgument, Role } from "../../core/program/roles";
 import { groupTree } from "../../core/view/groups/tree";
-import { quantityText } from "../../core/text/quantities";
+import { metricText, wholeOf } from "../../core/metrics/changes";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { GroupFacts, MetricFact, NodeFacts, NodeName, OpCount, ParameterCounts, ProgramSummary } from "./protocol";
 import { graphRow, nodeName } from "./names";
@@ -66,8 +66,9 @@ export function nodeFacts(
 }
 
 /** A number as text. `whole` is that of the graph, if a share of it makes sense; `unknown` is how many operations it lacks. */
-export function metricFact({ name, unit, origin, combine }: MetricData, value: number, whole = Number.NaN, unknown = 0): MetricFact {
-  const text = quantityText(value, unit) + (unknown > 0 ? `, ${plural(unknown, "operation")} unknown` : "");
+export function metricFact(metric: MetricData, value: number, whole = Number.NaN, unknown = 0): MetricFact {
+  const { name, origin, combine } = metric;
+  const text = metricText(metric, value) + (unknown > 0 ? `, ${plural(unknown, "operation")} unknown` : "");
   return { name, text, origin, share: combine === "sum" && whole > 0 ? value / whole : Number.NaN };
 }
 
@@ -79,7 +80,7 @@ export function nodeMetrics(index: ProgramIndex, { runs }: Highlighter, node: nu
     const values = valuesOf(program, metric);
     return {
       value: values.node[node],
-      fact: metricFact(metric, values.node[node], values.graph[graph], unknownOf(program, metric)?.node[node]),
+      fact: metricFact(metric, values.node[node], wholeOf(program, metric, graph), unknownOf(program, metric)?.node[node]),
     };
   });
   const loaded = runs
@@ -98,7 +99,12 @@ export function boxMetrics(index: ProgramIndex, { metrics }: Highlighter, visibl
     const values = valuesOf(program, metric);
     const value = values.boxes(visible)[box];
     if (Number.isNaN(value)) return [];
-    const fact = metricFact(metric, value, values.graph[graph], unknownOf(program, metric)?.boxes(visible)[box]);
+    const fact = metricFact(
+      metric,
+      value,
+      graph < 0 ? Number.NaN : wholeOf(program, metric, graph),
+      unknownOf(program, metric)?.boxes(visible)[box],
+    );
     const spread = spreadText(program, metric, visible, box);
     return [spread ? { ...fact, spread } : fact];
   });

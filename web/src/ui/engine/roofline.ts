@@ -1,7 +1,7 @@
 /** The points of a roofline plot, and what to look at first. */
 import type { DataRun } from "../../core/highlight/nodeData";
 import { cellPath } from "../../core/metrics/cellNames";
-import { addable, chosenGrouping, preferred } from "../../core/metrics/chosen";
+import { addable, chosenGrouping, preferred, times } from "../../core/metrics/chosen";
 import { gainOf, gainsOf, type RooflinePoint, rooflineOf, roofsOf } from "../../core/metrics/roofline";
 import { valuesOf } from "../../core/metrics/values";
 import type { ProgramIndex } from "../../core/program/programIndex";
@@ -28,11 +28,9 @@ export class Roofline {
     const graph = Math.max(0, index.graphNamed(request.graph));
     const grouping = chosenGrouping(program, request.grouping);
     this.cells = new Cells(index, grouping);
-    const times = addable(
-      program,
-      runs.map((run) => run.metric),
-    ).filter(({ unit }) => unit === "s");
-    const time = times.find(({ name }) => name === request.metric) ?? preferred(times);
+    const ofFiles = runs.map((run) => run.metric);
+    const choices = times(addable(program, ofFiles));
+    const time = choices.find(({ name }) => name === request.metric) ?? preferred(choices);
     if (!time) return;
     const points = rooflineOf(program, time, graph, request.grouping === undefined ? undefined : grouping);
     const total = valuesOf(program, time).graph[graph];
@@ -40,7 +38,7 @@ export class Roofline {
     this.view = {
       metric: time.name,
       origin: time.origin,
-      metrics: times.map(({ name }) => name),
+      metrics: choices.map(({ name }) => name),
       total: quantityText(total, time.unit),
       hasGains: points.some((point) => gainOf(point) > 0),
       gains: gainsOf(index, grouping, points)

@@ -1,6 +1,6 @@
 /** Parts of the details panel that more than one kind of thing needs. */
 import type { JSX } from "preact";
-import { percentText } from "../../core/text/quantities";
+import { shareText } from "../../core/metrics/changes";
 import type { MetricFact, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { NodeLink } from "./nodeLink";
@@ -48,7 +48,7 @@ export function Metrics({ facts }: { readonly facts: readonly MetricFact[] }): J
             </span>
             <span class="n">
               {clipped(text, 200)}
-              {!Number.isNaN(share) && ` · ${percentText(share)}`}
+              {!Number.isNaN(share) && ` · ${shareText({ name }, share)}`}
             </span>
             {spread && <span class="spread">{clipped(spread, 300)}</span>}
           </li>

@@ -1,7 +1,8 @@
 /** Nodes or modules as a table: sorted by a click, filtered like the search, and linked with the picture in both directions. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { bytesText, percentText, quantityText, shortNumber } from "../../core/text/quantities";
+import { metricText } from "../../core/metrics/changes";
+import { bytesText, percentText, shortNumber } from "../../core/text/quantities";
 import type { Docked } from "../dock/docked";
 import type { TableColumn, TableResult } from "../engine/protocol";
 import { copy } from "./actions";
@@ -209,9 +210,9 @@ function widthOf({ name, numeric, longest }: TableColumn, index: number): string
   return longest === undefined ? (index === 0 ? "220px" : "180px") : `${Math.min(300, 24 + 7.2 * longest)}px`;
 }
 
-function show(cell: string | number | undefined, { unit, metric }: TableColumn): string {
+function show(cell: string | number | undefined, { name, unit, metric }: TableColumn): string {
   if (typeof cell !== "number") return clipped(cell ?? "", 160);
-  if (metric) return Number.isNaN(cell) ? "" : quantityText(cell, metric.unit);
+  if (metric) return Number.isNaN(cell) ? "" : metricText({ name, unit: metric.unit }, cell);
   if (Number.isNaN(cell) || (unit && cell === 0)) return "";
   if (unit === "count") return cell.toLocaleString("en-US");
   if (unit === "share") return percentText(cell);

@@ -7,6 +7,7 @@
 import { filledColumn, nodeColumns } from "../columns";
 import { type MetricData, withRatios } from "../metrics";
 import { Forwards, joinedOps } from "../ops";
+import { isChange } from "../names";
 import { NO_OPERAND } from "../parameters";
 import { isArgument } from "../roles";
 import type { Csr, Csr2, LaneData, Looks, ProgramData, StringTable } from "../types";
@@ -127,7 +128,7 @@ class Merging {
       ops: this.opShift === 0 ? now.ops : joinedOps(now.ops, old.ops, this.stringShift),
       groupings: merged.map(({ grouping }) => grouping),
       nodePlace: this.places(after, before),
-      metrics: this.metrics(after),
+      metrics: this.metrics(after, before),
       notes: now.notes,
       summary: renumbered(now.summary, merged),
       looks: this.looks(),
@@ -143,11 +144,15 @@ class Merging {
   }
 
   /** What was removed has no numbers: they would be added to groups that still exist. */
-  private metrics(after: Int32Array): MetricData[] {
+  private metrics(after: Int32Array, before: Int32Array): MetricData[] {
     const { metrics } = this.now;
     const plain = metrics
       .filter(({ ratio }) => !ratio)
-      .map((metric) => ({ ...metric, values: Float64Array.from(after, (node) => metric.values[node] ?? Number.NaN) }));
+      .map((metric) => {
+        const lost = isChange(metric) ? this.old.metrics.find(({ name }) => name === metric.name)?.values : undefined;
+        const number = (node: number, i: number) => (node >= 0 ? metric.values[node] : (lost?.[before[i]] ?? Number.NaN));
+        return { ...metric, values: Float64Array.from(after, number) };
+      });
     return withRatios(metrics, plain);
   }
 
