@@ -18,6 +18,7 @@ from opscope.analysis.devices import device_names, device_of
 from opscope.analysis.roofline import ESTIMATED_FOR, ESTIMATED_TIME, estimated_for
 from opscope.cli import main
 from opscope.loading import load_recording, load_timed
+from opscope.profile.place import IDLE_TIME
 from opscope.program import Program
 from opscope.readers import read
 from opscope.readers.source import Source
@@ -190,7 +191,7 @@ def test_a_page_of_passes_has_the_time_of_each_program_at_best() -> None:
 def test_the_viewer_knows_estimates_by_the_same_names() -> None:
     source = (Path(__file__).parents[1] / "web" / "src" / "core" / "metrics" / "roofline.ts").read_text("utf-8")
     names = dict(re.findall(r'^const (\w+) = "(.*?)";', source, re.M))
-    assert names == {"FLOPS": FLOPS.name, "BYTES": BYTES.name, "ESTIMATED_TIME": ESTIMATED_TIME}
+    assert names == {"FLOPS": FLOPS.name, "BYTES": BYTES.name, "ESTIMATED_TIME": ESTIMATED_TIME, "IDLE_TIME": IDLE_TIME.name}
 
 
 @pytest.mark.skipif(not H200.is_file(), reason="needs ../shared")

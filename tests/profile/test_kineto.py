@@ -100,6 +100,8 @@ def test_kernels_are_on_the_launches_of_generated_code(name: str, logs: Path, ca
     path = COMPILED if name == "compiled" else GRAPHS
     (timed,) = load_timed(str(logs / f"{name}.log"), profile=str(path))
     assert timed.times is not None
+    text, main = timed.program.own_text, timed.program.main
+    assert text is not None and len(text.lines(main.name, 0, len(main))) == len(main), "nodes outside of the code have no line"
     for (graph, node), kernels in timed.times.kernels.items():
         for kernel in kernels:
             op = timed.program.graphs[graph][node].op

@@ -15,6 +15,7 @@ from opscope.profile.kineto.place import LAUNCH_ATTR
 from opscope.profile.kineto.times import Placement, timed_by_calls
 from opscope.profile.place import Times
 from opscope.program import BACKWARD_OF, DIRECTION_ATTR, GraphBuilder, Link, Path, Program, ProgramBuilder
+from opscope.program.own_text import TextWithNew
 
 ENTRY = "main"
 OUTSIDE = "not compiled"
@@ -62,8 +63,10 @@ def with_outside(programs: Sequence[Program], calls: Calls, placement: Placement
     builder = ProgramBuilder(program.name, main.name)
     nodes = _add_nodes(builder.graph(main.name), calls, outside, main, (OUTSIDE,))
     results = next((i for i, node in enumerate(main.nodes) if node.role == "output"), len(main))
-    graph = replace(main, nodes=(*main.nodes[:results], *builder.build().main.nodes, *main.nodes[results:]))
-    extended = replace(program, graphs=MappingProxyType({**program.graphs, main.name: graph}))
+    new = builder.build().main.nodes
+    graph = replace(main, nodes=(*main.nodes[:results], *new, *main.nodes[results:]))
+    text = None if program.own_text is None else TextWithNew(program.own_text, main.name, results, len(new))
+    extended = replace(program, graphs=MappingProxyType({**program.graphs, main.name: graph}), own_text=text)
     places = {i: (number, (main.name, node)) for i, node in nodes.items()}
     return [*programs[:number], extended, *programs[number + 1 :]], {**placement, **places}
 

@@ -10,6 +10,7 @@ import { drawnGroups, valuesOf } from "./values";
 const FLOPS = "flops";
 const BYTES = "bytes";
 const ESTIMATED_TIME = "estimated time";
+const IDLE_TIME = "device idle";
 
 /** A node, or the nodes that are in a group and in no group inside it. */
 export interface RooflinePoint {
@@ -110,4 +111,10 @@ export function gainsOf(index: ProgramIndex, grouping: Grouping, points: readonl
     };
   });
   return gains.sort((a, b) => b.gain - a.gain);
+}
+
+/** Seconds in which the device had nothing to do; 0 if that was not measured. */
+export function idleOf(program: ProgramData, graph: number): number {
+  const metric = program.metrics.find(({ name }) => name === IDLE_TIME);
+  return (metric && valuesOf(program, metric).graph[graph]) || 0;
 }

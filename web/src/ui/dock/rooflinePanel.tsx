@@ -76,6 +76,14 @@ function Gains({ session, view, chosen, onPoint }: RooflinePart): JSX.Element {
   const title = view.hasGains ? "Most to gain" : "Slowest";
   return (
     <div class="gains">
+      {view.idle && (
+        <p class="quiet">
+          The device is idle for {view.idle} of a step.{" "}
+          <button type="button" class="link" onClick={() => session.openPanels.set("kernels", true)}>
+            Show when
+          </button>
+        </p>
+      )}
       <h3>{title}</h3>
       <ol aria-label={title}>
         {view.gains.map(({ cell, count, name, where, text, best, part }) => (

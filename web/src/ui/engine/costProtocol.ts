@@ -86,6 +86,8 @@ export interface RooflineView {
   /** Those that would save most on the device; without an estimate, those that take most (`hasGains` is false). */
   readonly gains: readonly Gain[];
   readonly hasGains: boolean;
+  /** How long the device had nothing to do, if that was measured and is worth a look: "8.02 ms". */
+  readonly idle: string;
   /** The slowest first; and how many more there are. */
   readonly cells: readonly RooflineCell[];
   readonly more: number;

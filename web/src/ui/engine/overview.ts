@@ -1,5 +1,7 @@
 /** The program in a few numbers, for the panel while nothing is selected: operations, kernels, dtypes, and what costs most. */
 import { patternOf } from "../../core/metrics/cellNames";
+import { addable, times } from "../../core/metrics/chosen";
+import { graphRuns, graphsInside } from "../../core/metrics/inside";
 import { drawnGroups, valuesOf } from "../../core/metrics/values";
 import { MODULE, groupingNamed } from "../../core/program/names";
 import { Forwards } from "../../core/program/ops";
@@ -43,6 +45,7 @@ export function overview(index: ProgramIndex): Overview {
     kernels: fusions > 0 ? fusions + customCalls : 0,
     dtypes: ranked.map(([dtype, count]) => ({ dtype: strings.at(dtype), share: count / values })),
     heaviestBy: weightOf(program)?.name ?? "",
+    hasTimes: times(addable(program)).length > 0,
     heaviest: heaviestModules(index),
   };
 }
@@ -55,7 +58,7 @@ function weightOf({ metrics }: ProgramData): MetricData | undefined {
   );
 }
 
-/** Modules with the most time or FLOPs in operations of their own. Those of repeated layers count together: "h.#/mlp". */
+/** Modules with the most time or FLOPs in operations of their own, in called graphs too. Those of repeated layers count together: "h.#/mlp". */
 function heaviestModules(index: ProgramIndex): HeavyModule[] {
   const { program } = index;
   const metric = weightOf(program);
@@ -66,15 +69,17 @@ function heaviestModules(index: ProgramIndex): HeavyModule[] {
   const { graphStart, entry } = program;
   const kinds = new Map<string, { amount: number; groups: Set<number>; node: number }>();
   const names = new Map<number, string>();
-  for (let n = graphStart[entry]; n < graphStart[entry + 1]; n++) {
-    const group = nodeGroup[n];
-    if (group < 0 || !(values[n] > 0)) continue;
-    if (!names.has(group)) names.set(group, pattern(index, grouping, group));
-    const name = names.get(group)!;
-    const kind = kinds.get(name) ?? { amount: 0, groups: new Set<number>(), node: n };
-    kind.amount += values[n];
-    kind.groups.add(group);
-    kinds.set(name, kind);
+  for (const { graph: each, times: runs } of graphRuns(program, metric, entry)) {
+    for (let n = graphStart[each]; n < graphStart[each + 1]; n++) {
+      const group = nodeGroup[n];
+      if (group < 0 || !(values[n] > 0) || graphsInside(program, metric, n).length > 0) continue;
+      if (!names.has(group)) names.set(group, pattern(index, grouping, group));
+      const name = names.get(group)!;
+      const kind = kinds.get(name) ?? { amount: 0, groups: new Set<number>(), node: n };
+      kind.amount += values[n] * runs;
+      kind.groups.add(group);
+      kinds.set(name, kind);
+    }
   }
   const ranked = [...kinds].sort((a, b) => b[1].amount - a[1].amount).slice(0, MOST_MODULES);
   return ranked.map(([name, { amount, groups, node }]) => ({

@@ -90,6 +90,8 @@ export interface Overview {
   readonly dtypes: readonly { readonly dtype: string; readonly share: number }[];
   /** The modules that weigh most, and by which metric. */
   readonly heaviestBy: string;
+  /** Whether something has a time, measured or at best. */
+  readonly hasTimes: boolean;
   readonly heaviest: readonly HeavyModule[];
 }
 

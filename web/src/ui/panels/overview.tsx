@@ -61,6 +61,13 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
               </li>
             ))}
           </ul>
+          {overview.hasTimes ? (
+            <div class="actions">
+              <button type="button" class="tool" onClick={() => session.openPanels.set("roofline", true)}>
+                What to fix first
+              </button>
+            </div>
+          ) : null}
         </Section>
       )}
     </>
