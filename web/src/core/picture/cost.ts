@@ -108,7 +108,7 @@ function roofline(index: ProgramIndex, graph: number, metrics: readonly MetricDa
       for (const { x, y, text, anchor } of plot.texts) painter.text(label(text, MARGIN + x, top + y, anchor), theme.secondary);
       for (const { x, y, radius, shade } of plot.dots) {
         const [left, above] = [MARGIN + x - radius, top + y - radius];
-        painter.rect(left, above, 2 * radius, 2 * radius, radius, shade[theme.name], theme.background, 1, "solid");
+        painter.rect(left, above, 2 * radius, 2 * radius, radius, shade[theme.name], theme.secondary, 1, "solid");
       }
       const at = MARGIN + PLOT.width + 2 * LINE;
       const room = WIDTH - MARGIN - at;
