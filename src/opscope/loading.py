@@ -35,6 +35,8 @@ from opscope.recording.sources import is_recording_source, open_passes, open_rec
 Shown = TypeVar("Shown", Program, Recording, Program | Recording)
 
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
+_MODULE = "_module"
+"""Of a program that was read: the name of its module, by which it can be chosen."""
 
 
 @checks_keywords
@@ -162,6 +164,8 @@ def _load_all(source: str | PathLike[str], module: str | None, format: str | Non
     name = fspath(source)
     modules = _by_module(name, format, part, progress)
     programs = [with_groupings(program) for _, program in modules]
+    for (own, _), program in zip(modules, programs, strict=True):
+        vars(program)[_MODULE] = own
     with in_source(name):
         if module is not None:
             names = [program.name for program in programs]
@@ -303,7 +307,10 @@ def only_program(source: str, programs: Sequence[Shown]) -> Shown:
     """The only program, or recording, of a source."""
     if len(programs) == 1:
         return programs[0]
-    raise SourceError(_several_modules([program.name for program in programs]), source)
+    names = [program.name for program in programs]
+    if len(set(names)) < len(names):  # the names of the files of a dump are different
+        names = [vars(program).get(_MODULE, program.name) for program in programs]
+    raise SourceError(_several_modules(names), source)
 
 
 def _several_modules(names: Sequence[str]) -> str:

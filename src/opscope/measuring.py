@@ -32,7 +32,7 @@ def measured(obj: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any], stage: s
     if stage not in ("forward", "joint"):
         raise OpscopeError(f"no stage {stage!r} to measure; choose forward or joint")
     if isinstance(obj, Program):
-        raise OpscopeError("a Program cannot be run; pass the model or function that it was captured from")
+        raise OpscopeError("a Program cannot be run; pass the model and its inputs instead, and the stage beside them (--stage joint)")
     families = [cls.__module__.partition(".")[0] for cls in type(obj).__mro__]
     for name in sorted(_FRAMEWORKS, key=lambda name: name not in families):
         if name in sys.modules:

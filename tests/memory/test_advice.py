@@ -15,9 +15,11 @@ from torch import nn
 
 import opscope
 from opscope.loading import load_all
-from opscope.memory.shown import planner_of, remember_source
+from opscope.memory.shown import memory_of, planner_of, remember_source
 from opscope.memory.suggest import answer
-from opscope.memory.what_if import Planner
+from opscope.memory.what_if import Change, Planner
+
+pytestmark = pytest.mark.frameworks
 
 NETWORK = """
 import jax, jax.numpy as jnp
@@ -108,6 +110,41 @@ def test_the_advice_for_jax_lowers_the_peak_as_estimated(network: ModuleType, pl
         assert residuals - _residual_bytes(changed) >= 0.8 * each.bytes, f"{each.name}: JAX saves less as well"
 
 
+SCAN = """
+import jax, jax.numpy as jnp
+
+def block(x, w):
+    return jnp.tanh(jax.nn.gelu(x @ w) @ w.T), None
+
+def step(ws, x):
+    return jax.grad(lambda ws: jnp.sum(jax.lax.scan(block, x, ws)[0] ** 2))(ws)
+"""
+
+
+@pytest.mark.slow
+def test_what_a_loop_saves_is_not_there_if_what_it_repeats_is_checkpointed(tmp_path: Path) -> None:
+    """XLA merges nothing between two loops, on any device."""
+    file = tmp_path / "network.py"
+    file.write_text(SCAN)
+
+    def compiled(module: ModuleType, **options: str | bool) -> int:
+        lowered = jax.jit(module.step).lower(jnp.ones((8, 64, 256)), jnp.ones((256, 64)))
+        return int(lowered.compile(compiler_options=options).memory_analysis().temp_size_in_bytes)
+
+    network = _loaded(file)
+    before = compiled(network, xla_dump_to=str(tmp_path), xla_dump_hlo_as_text=True)
+    (text,) = tmp_path.glob("*.cpu_after_optimizations.txt")
+    (program,) = load_all(str(text))
+    remember_source(str(text), program)
+    planner = planner_of(program)
+    found = answer(planner, [], suggests=True)
+    assert {each.name for each in (*found.suggestions, *found.others)} >= {"block", "block:dots_saveable"}
+    peak = planner.what_if([Change("checkpoint", "block")]).memory.live_peak
+    jax.clear_caches()
+    fell = before - compiled(_with(network, list(planner.checkpoints["block"].code)))
+    assert fell == pytest.approx(planner.memory.live_peak - peak, rel=0.2) and fell > before / 2
+
+
 class Block(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -157,6 +194,8 @@ def test_the_advice_for_torch_lowers_what_is_saved_as_estimated() -> None:
     saved = sum(each.bytes or 0 for each in planner.memory.buffers if each.kind == "saved" and (each.graph, each.node) in inside)
     assert fell == pytest.approx(saved, rel=0.02) and fell > before / 2
     assert found.suggestions[0].peak < planner.memory.live_peak - 0.7 * fell
+    again = memory_of(opscope.capture(model, x, stage="joint"))
+    assert again.live_peak == found.suggestions[0].peak, "a model that is checkpointed has that peak"
 
 
 def test_modules_without_a_common_number_get_a_line_each() -> None:

@@ -13,8 +13,9 @@ from conftest import Run
 from support.wire_reader import WireReader
 
 from opscope.errors import SourceError
+from opscope.loading import load_all
 from opscope.memory.model import Memory
-from opscope.memory.shown import planner_of
+from opscope.memory.shown import memory_of, planner_of, remember_source
 from opscope.memory.sources import read_memory
 from opscope.memory.suggest import answer as answer_to
 from opscope.readers.torch_memory.plain_pickle import read_plain_pickle
@@ -128,6 +129,21 @@ def test_a_snapshot_is_a_program_whose_memory_is_the_snapshot() -> None:
     steps = wire.column("steps")
     assert [ids[step] for step in steps if step >= 0] == ids, "every allocation is a step, and releases are steps without a node"
     assert wire.fields["peakBytes"] == memory.peak_bytes
+
+
+def test_a_snapshot_is_read_once_for_its_program_and_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = str(SNAPSHOTS / "mlp_early.pickle.gz")
+    times: list[int] = []
+
+    def counted(data: bytes, progress: Any) -> Any:
+        times.append(len(data))
+        return read_plain_pickle(data, progress)
+
+    monkeypatch.setattr("opscope.readers.torch_memory.snapshot.read_plain_pickle", counted)
+    (program,) = load_all(file)
+    remember_source(file, program)
+    assert memory_of(program).peak_bytes == snapshot("mlp_early").peak_bytes
+    assert len(times) == 2, "once for the program and its memory, and once for the memory that it is compared with"
 
 
 def test_what_if_of_a_snapshot_knows_when_blocks_are_made_and_freed() -> None:

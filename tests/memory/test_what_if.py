@@ -56,6 +56,23 @@ def test_a_state_of_the_optimizer_is_told_from_weights_inputs_and_settings() -> 
     assert kinds["opt_state_0"][1] == "parameter; optimizer state, by its name"
 
 
+def test_copies_of_weights_and_constants_are_not_saved_for_backward() -> None:
+    builder = ProgramBuilder("step", "main")
+    main = builder.graph("main")
+    main.node("w", "parameter", outputs=[BIG], role="parameter")
+    main.node("zero", "constant", outputs=[TensorType("f32", ())], role="constant")
+    forward, backward = {DIRECTION_ATTR: FORWARD}, {DIRECTION_ATTR: BACKWARD}
+    main.node("layout", "copy", [("w", 0)], [BIG], attrs=forward)
+    main.node("zeros", "broadcast", [("zero", 0)], [BIG], attrs=forward)
+    main.node("y", "multiply", [("layout", 0), ("zeros", 0)], [BIG], attrs=forward)
+    main.node("g", "multiply", [("y", 0), ("layout", 0), ("zeros", 0)], [BIG], attrs=backward)
+    main.outputs.append(("g", 0))
+    whys = {buffer.node: (buffer.kind, buffer.why) for buffer in computed_memory(builder.build()).buffers}
+    assert whys["layout"] == ("temporary", "a copy of w: g needs it")
+    assert whys["zeros"] == ("temporary", "filled with constants: g needs it")
+    assert whys["y"][0] == "saved"
+
+
 def planner(program: Program) -> Planner:
     return Planner(program, computed_memory(program))
 

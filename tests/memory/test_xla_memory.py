@@ -9,7 +9,9 @@ from conftest import ROOT, load_file
 from support.memory_reports import check_reported, live_ranges, only, xla_total
 
 import opscope
-from opscope.memory.shown import memory_of
+from opscope.errors import OpscopeError
+from opscope.loading import load_all, only_program
+from opscope.memory.shown import memory_of, remember_source
 from opscope.memory.sources import read_memory
 
 pytest.importorskip("jax")
@@ -50,6 +52,29 @@ def test_a_donated_argument_and_the_output_in_it_are_one_buffer(tmp_path: Path) 
     assert [row for row in memory.live(written) if cache in row.shares or update in row.shares or row.buffer in (cache, update)] == [
         next(row for row in memory.live(written) if row.buffer == update)
     ]
+
+
+def test_what_is_in_the_memory_of_a_donated_argument_says_what_it_is_for(tmp_path: Path) -> None:
+    """XLA copies a weight into another layout, and then uses its memory for values that are saved for backward, and for a gradient."""
+    PROGRAMS.compile_to(PROGRAMS.CASES["train_step_donated"], tmp_path)
+    kinds = {each.kind: each.why for each in only(read_memory(str(tmp_path))).buffers if each.why.endswith("; aliases parameter 1")}
+    assert kinds["saved"].startswith("saved for backward: ") and kinds["gradient"].startswith("gradient: the update in ")
+    assert "parameter" not in kinds and any(each.why == "parameter 1, donated" for each in only(read_memory(str(tmp_path))).buffers)
+
+
+def test_modules_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """Their instructions have the same names; the sizes of their arguments differ."""
+    for size in (64, 128):
+        PROGRAMS.compile_to(PROGRAMS.Case(PROGRAMS.mlp, ((size, size),) * 3), tmp_path)
+    memories = read_memory(str(tmp_path))
+    for memory in memories:
+        (program,) = load_all(str(tmp_path), module=memory.name)
+        remember_source(str(tmp_path), program)
+        assert memory_of(program).peak_bytes == memory.peak_bytes
+    names = [memory.name for memory in memories]
+    assert names[0] != names[1]
+    with pytest.raises(OpscopeError, match=f"{names[0]}, {names[1]}"):
+        only_program(str(tmp_path), load_all(str(tmp_path)))
 
 
 def test_the_text_alone_leads_to_the_reports_next_to_it(tmp_path: Path) -> None:

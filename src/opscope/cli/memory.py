@@ -13,7 +13,7 @@ from opscope.cli.source import check_force, measure_option, one_or_programs, pic
 from opscope.cli.table import BARS, blocks, count, modules, rest, table
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
-from opscope.naming import Part
+from opscope.naming import Part, listed
 from opscope.quantities import short_bytes
 from opscope.terminal import say, say_json
 
@@ -107,7 +107,8 @@ def command(
         memories = read_memory(source, module, from_format, report, part, measure=measure)
     if len(memories) > 1 and (node is not None or output is not None):
         flag = "--at" if output is None else "-o"
-        raise OpscopeError(f"{source}: has {len(memories)} modules; choose one with --module NAME to use {flag}")
+        names = listed([each.name for each in memories])
+        raise OpscopeError(f"{source}: has {len(memories)} modules; choose one with --module NAME to use {flag}: {names}")
     positions = [memory.peak if node is None else memory.position_of(node) for memory in memories]
     if output is not None:
         _write(memories[0], positions[0], source, output, theme, force)
@@ -141,9 +142,13 @@ def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
     if memory.split:
         facts.append(("of which", _split(memory)))
     point = f"{memory.step_at(position) or 'the end'}, step {position + 1:,} of {len(memory.steps):,}"
-    facts.append(("at", f"{point}: {short_bytes(memory.bytes_at(position))} in use"))
+    unused = memory.reserved_at(position) - memory.bytes_at(position)
+    of_it = f", {short_bytes(unused)} reserved and not in use" if unused > 0 else ""
+    facts.append(("at", f"{point}: {short_bytes(memory.bytes_at(position))} in use{of_it}"))
     facts += _avoidable(memory, position)
     facts.append(("in use", _bars(memory)))
+    if memory.remark:
+        facts.append(("note", memory.remark))
     if memory.unknown:
         facts.append(("unknown", f"{memory.unknown:,} buffers of unknown size, in no sum"))
     return facts
@@ -151,12 +156,20 @@ def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
 
 def _avoidable(memory: Memory, position: int) -> list[tuple[str, str]]:
     """What would not be in memory there if it were recomputed when the backward half needs it."""
+    from opscope.memory.report import equal_lines
+
     saved = [buffer for buffer, _ in memory.live(position) if buffer.kind == "saved" and buffer.bytes]
     if not saved:
         return []
-    largest = ", ".join(f"{buffer.name} ({short_bytes(buffer.bytes or 0)})" for buffer in saved[:_MOST_NAMED])
     total = short_bytes(sum(buffer.bytes or 0 for buffer in saved))
-    return [("avoidable", f"{total}: {count(len(saved), 'buffer')} saved for backward, the largest {largest}; see --suggest")]
+    facts = [("avoidable", f"{total}: {count(len(saved), 'buffer')} saved for backward; see --suggest")]
+    for number, buffers in enumerate(equal_lines(saved)[:_MOST_NAMED]):
+        first = buffers[0]
+        times = f"{len(buffers)} × " if len(buffers) > 1 else ""
+        place = f", {first.source}" if first.source else ""
+        size = short_bytes(sum(buffer.bytes or 0 for buffer in buffers))
+        facts.append(("" if number else "largest", f"{size}: {times}{first.name} {first.type or ''}".rstrip() + place))
+    return facts
 
 
 def _split(memory: Memory) -> str:
@@ -189,10 +202,10 @@ def _rows(memory: Memory, position: int, per: str, most: int | None) -> list[str
         groups = grouped(live, per)
         cells = [("bytes", "buffers", per), *((short_bytes(row.bytes), f"{row.buffers:,}", row.name or "-") for row in groups[:most])]
         return table(cells, "rrl") + rest(len(groups), most)
-    rows = [("bytes", "kind", "node", "type", "why", "module", "source")]
+    rows = [("bytes", "kind", "node", "type", "module", "source", "why")]
     for buffer, shares in live[:most]:
         size = "unknown" if buffer.bytes is None else short_bytes(buffer.bytes)
         why = buffer.why + (f"; in the memory of {shares[0].name}" if shares else "")
-        scope = "/".join(buffer.scope)
-        rows.append((size, buffer.kind, buffer.name, str(buffer.type or ""), why, scope, buffer.source))
-    return table([(*row[:4], *(ellipsize(cell, _LONGEST, middle=True) for cell in row[4:])) for row in rows], "rl") + rest(len(live), most)
+        scope, source = (ellipsize(text, _LONGEST, middle=True) for text in ("/".join(buffer.scope), buffer.source))
+        rows.append((size, buffer.kind, buffer.name, str(buffer.type or ""), scope, source, why))
+    return table(rows, "rl") + rest(len(live), most)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def show(source: str, module: str | None, format: str | None, part: Part, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
     """Print the peak as it is and with the changes that were asked for, or that are suggested."""
-    from opscope.memory.shown import planner_of, remember_source
+    from opscope.memory.shown import memory_of, planner_of, remember_source
     from opscope.memory.suggest import answer as answer_to
     from opscope.memory.what_if import change_of
 
@@ -33,9 +33,11 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
     if as_json:
         say_json(_json(before, answer), indent=1)
         return
+    total = memory_of(program).peak_bytes
+    reserved = f" (of {short_bytes(total)} reserved)" if short_bytes(total) != short_bytes(before) else ""
     facts = [
         ("program", program.name),
-        ("in use at the peak", f"{short_bytes(before)}, with these changes {short_bytes(result.memory.live_peak)}, estimated"),
+        ("in use at the peak", f"{short_bytes(before)}{reserved}, with these changes {short_bytes(result.memory.live_peak)}, estimated"),
         ("computed again", f"{short_number(result.flops)} FLOP" + (f", unknown for {result.unknown}" if result.unknown else "")),
     ]
     if planner.memory.remark:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
-from opscope.memory.flow import Flow
+from opscope.memory.flow import Flow, ValueKey
 from opscope.memory.reasons import INSTALLED
+from opscope.memory.stacks import Stack, stacks
 from opscope.ops import facts_of
 from opscope.program import Frame, Node, NodeKey, Program
 from opscope.readers.torch_memory import ALLOCATOR
@@ -39,8 +40,12 @@ class Checkpoint(NamedTuple):
     """What it computes in the forward half."""
     recomputed: frozenset[NodeKey]
     """Of these, what is not handed out: that is kept, because something else reads it."""
+    calls: Mapping[NodeKey, str]
+    """The call, or module, that each of these is in: all of it is recomputed at once."""
     code: tuple[str, ...]
     """What to write in the program."""
+    stacked: Mapping[ValueKey, Stack]
+    """What the iterations of a loop save, and would not."""
 
 
 def find_checkpoints(program: Program, flow: Flow) -> dict[str, Checkpoint]:
@@ -49,7 +54,7 @@ def find_checkpoints(program: Program, flow: Flow) -> dict[str, Checkpoint]:
         return {}
     is_torch = GENERATED_BY in program.attrs or any(node.op.startswith("aten.") for node in program.main)
     found = _modules(flow) if is_torch else _functions(program, flow)
-    return {each.name: each for each in found if each.recomputed}
+    return {each.name: each for each in found if each.recomputed or each.stacked}
 
 
 def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
@@ -61,14 +66,19 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
                 members[place].append(key)
     members = _inside_of_step(frames, members)
     products = frozenset(key for key, node in flow.forward.items() if _multiplies(program, node))
+    filled = list(stacks(program, flow))
     names = Counter(function for _, function in members)
     for (file, function), inside in members.items():
         name = function if names[function] == 1 else f"{PurePath(file).name}:{function}"
-        recomputed = _not_handed_out(flow, _calls(flow, (file, function), inside, frames))
-        yield Checkpoint(name, frozenset(inside), recomputed, (_wrapped(file, function),))
-        if recomputed & products:
+        calls = _calls(flow, (file, function), inside, frames)
+        recomputed = _not_handed_out(flow, calls)
+        named = {key: f"{name} {call}" for key, call in calls.items()}
+        stacked = {each.value: each for each in filled if each.part in calls and each.loop not in calls}
+        yield Checkpoint(name, frozenset(inside), recomputed, named, (_wrapped(file, function),), stacked)
+        others = {value: each for value, each in stacked.items() if each.part not in products}
+        if recomputed & products or len(others) < len(stacked):
             code = _wrapped(file, function, f", policy=jax.checkpoint_policies.{DOTS_SAVEABLE}")
-            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", frozenset(inside), recomputed - products, (code,))
+            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", frozenset(inside), recomputed - products, named, (code,), others)
 
 
 def _inside_of_step(frames: Mapping[NodeKey, Sequence[Frame]], members: Mapping[Function, list[NodeKey]]) -> dict[Function, list[NodeKey]]:
@@ -154,7 +164,19 @@ def _modules(flow: Flow) -> Iterator[Checkpoint]:
     for name, scopes in places.items():
         inside = [key for scope in scopes for key in members[scope]]
         recomputed = frozenset(key for scope in scopes for key in _not_handed_out(flow, dict.fromkeys(members[scope], 0)))
-        yield Checkpoint(name, frozenset(inside), recomputed, tuple(_wrapped_modules([_parts(scope) for scope in scopes])))
+        calls = {key: "/".join(scope) for scope in scopes for key in members[scope]}
+        yield Checkpoint(name, frozenset(inside), recomputed, calls, tuple(_wrapped_modules([_parts(scope) for scope in scopes])), {})
+
+
+def recomputed_in(flow: Flow, modules: set[str]) -> dict[NodeKey, str]:
+    """What is recomputed if the modules with these qualified names are checkpointed, each with the name of its module."""
+    members: dict[str, list[NodeKey]] = defaultdict(list)
+    for key, node in flow.forward.items():
+        for depth in range(1, len(node.scope) + 1):
+            name = ".".join(_parts(node.scope[:depth]))
+            if name in modules:
+                members[name].append(key)
+    return {key: name for name, inside in members.items() for key in _not_handed_out(flow, dict.fromkeys(inside, 0))}
 
 
 def _parts(scope: Iterable[str]) -> list[str]:

@@ -21,6 +21,7 @@ _BYTES = frozenset(["s8", "u8"])
 _TRUTH = frozenset(["pred", "bool", "i1"])
 INSTALLED = "/site-packages/"
 """In the path of files that are not the user's own."""
+_REARRANGING = frozenset(["copy", "transpose", "reshape", "bitcast", "convert", "t"])
 _MOST_NAMED = 2
 """A backward node can have more forward nodes; two of them say enough."""
 
@@ -93,6 +94,9 @@ class Reasons:
         if node.is_argument and buffer.kind in ("parameter", "input") and graph is self.program.main:
             reason = self._optimizer_state(graph, node)
             return ("optimizer state", f"{buffer.why}; {reason}") if reason else (buffer.kind, buffer.why)
+        if buffer.kind == "temporary" and buffer.why:  # in the memory of an argument that is not needed any more
+            kind, why = self._kind_and_why(buffer._replace(why=""), graph, node, user)
+            return kind, f"{why}; {buffer.why}"
         if buffer.why or buffer.kind not in ("temporary", "output"):
             return buffer.kind, buffer.why or buffer.kind
         if buffer.kind == "output":
@@ -135,12 +139,32 @@ class Reasons:
         made_in = self.direction.get((graph.name, node.id), "")
         used_in = self.direction.get((user_graph.name, user.id), "")
         if made_in == FORWARD and used_in in (RECOMPUTED, BACKWARD):
+            argument = self._copied(graph, node)
+            if argument:
+                return "temporary", f"a copy of {argument}: {user.id} needs it"
+            if all(graph[name].role == "constant" for name, _ in node.inputs) and not node.is_argument:
+                return "temporary", f"filled with constants: {user.id} needs it"
             forward = self._differentiated(user)
             reason = f"{user.id} needs it for the gradient of {' and '.join(forward)}" if forward else f"{user.id} needs it"
             return "saved", f"saved for backward: {reason}"
         if made_in == BACKWARD and used_in == UPDATE:
             return "gradient", f"gradient: the update in {user.id} needs it"
         return "temporary", _used_last(user.id)
+
+    def _copied(self, graph: Graph, node: Node) -> str:
+        """The argument of the program that a value is a copy of, in another layout or type; empty if it is computed."""
+        while graph is self.program.main and not node.is_argument:
+            inputs = {name for name, _ in node.inputs}
+            if len(inputs) != 1 or not self._only_rearranges(node):
+                return ""
+            node = graph[inputs.pop()]
+        return node.id if node.is_argument and graph is self.program.main else ""
+
+    def _only_rearranges(self, node: Node) -> bool:
+        if facts_of(node.op).control == "fusion":
+            bodies = [self.program[name] for name in node.calls]
+            return all(inner.is_argument or self._only_rearranges(inner) for body in bodies for inner in body)
+        return _only_moves(node) or plain_name(node.op) in _REARRANGING
 
     def _differentiated(self, node: Node) -> list[str]:
         """The forward nodes that a backward node differentiates; those that only move or convert values, if there are no others."""

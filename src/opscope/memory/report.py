@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from opscope.memory.model import Live, Memory
+from opscope.memory.model import Buffer, Live, Memory
+
+_NUMBER = re.compile(r"\d+")
+_SUFFIX = re.compile(r"[._]\d+$")
+"""What tells nodes of one kind apart."""
 
 
 class Group(NamedTuple):
@@ -32,6 +38,20 @@ def grouped(rows: list[Live], per: str) -> list[Group]:
         before = groups.get(name) or Group(name, 0, 0, row.buffer.name)
         groups[name] = before._replace(bytes=before.bytes + (row.buffer.bytes or 0), buffers=before.buffers + 1)
     return sorted(groups.values(), key=lambda group: (-group.bytes, group.name))
+
+
+def line_of(buffer: Buffer) -> tuple[str, ...]:
+    """What values have in common that one line of the user's program makes, in all repeated layers. One line may make several kinds: to
+    recompute the activations is cheap, to recompute the products with them is not."""
+    return buffer.source, _NUMBER.sub("#", "/".join(buffer.scope)), _SUFFIX.sub("", buffer.node), str(buffer.type)
+
+
+def equal_lines(buffers: Iterable[Buffer]) -> list[list[Buffer]]:
+    """Buffers of the same line and kind, those with the most bytes first."""
+    lines: dict[tuple[str, ...], list[Buffer]] = defaultdict(list)
+    for buffer in buffers:
+        lines[line_of(buffer)].append(buffer)
+    return sorted(lines.values(), key=lambda each: -sum(buffer.bytes or 0 for buffer in each))
 
 
 def to_json(memory: Memory, position: int, per: str) -> dict[str, Any]:

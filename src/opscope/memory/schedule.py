@@ -16,6 +16,7 @@ from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.order import Order, running_order
 from opscope.memory.plan import Allocation, Span, allocations_of, make_plan
 from opscope.memory.reasons import Reasons
+from opscope.memory.recomputed import with_recomputed
 from opscope.memory.sharing import takeovers
 from opscope.memory.xla_reports import LiveRanges
 from opscope.ops import facts_of
@@ -32,7 +33,8 @@ def computed_memory(program: Program, *, explain: bool = True) -> Memory:
     they make them, and give them back after the last use.
     """
     with without_collecting():
-        return _computed(program, explain)
+        memory = _computed(program, explain)
+        return with_recomputed(program, memory) if explain else memory
 
 
 def _computed(program: Program, explain: bool) -> Memory:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from opscope.memory.checkpoints import DOTS_SAVEABLE
+from opscope.memory.flow import value_key
 from opscope.memory.model import Buffer
+from opscope.memory.report import line_of
 from opscope.memory.what_if import CHECKPOINT, Change, Planner, WhatIf
 from opscope.ops import facts_of
 from opscope.ops.facts import LOOPS
 from opscope.program import NodeKey
 from opscope.readers.torch_memory import ALLOCATOR
 
-_NUMBER = re.compile(r"\d+")
-_SUFFIX = re.compile(r"[._]\d+$")
 _LEAST_SHARE = 0.01
 """A suggestion lowers the peak by at least this share: less is not worth a line of code."""
 _ENOUGH = 0.5
@@ -127,6 +127,8 @@ def _options(planner: Planner) -> list[_Option]:
     options = []
     for name, each in planner.checkpoints.items():
         buffers = tuple(buffer for key in saved.keys() & each.recomputed for buffer in saved[key])
+        if each.stacked:
+            buffers += tuple(buffer for buffer in memory.alive(memory.peak) if value_key(buffer) in each.stacked)
         options.append(_Option(name, (Change(CHECKPOINT, name),), each.inside, buffers, each.code))
     if not any(option.buffers for option in options):
         options = _lines(planner, saved)
@@ -166,35 +168,29 @@ def _around(planner: Planner, buffer: Buffer) -> tuple[str, ...]:
     return (f"f = jax.checkpoint(f)  # the function that computes {place}",)
 
 
-def line_of(buffer: Buffer) -> tuple[str, ...]:
-    """What values have in common that one line of the user's program makes, in all repeated layers. One line may make several kinds: to
-    recompute the activations is cheap, to recompute the products with them is not."""
-    return buffer.source, _NUMBER.sub("#", "/".join(buffer.scope)), _SUFFIX.sub("", buffer.node), str(buffer.type)
-
-
 def _left_out(planner: Planner, suggestions: Sequence[Suggestion], most: int = 3) -> list[tuple[Buffer, str]]:
     """Of the largest values that are saved at the peak, those that stay, and why."""
     memory = planner.memory
-    recomputed = {(buffer.graph, buffer.node) for each in suggestions for buffer in each.buffers}
+    recomputed = {value_key(buffer) for each in suggestions for buffer in each.buffers}
     saved = [buffer for buffer, _ in memory.live(memory.peak) if buffer.kind == "saved" and buffer.bytes]
-    return [
-        (buffer, _why_left_out(planner, suggestions, buffer)) for buffer in saved[:most] if (buffer.graph, buffer.node) not in recomputed
-    ]
+    return [(buffer, _why_left_out(planner, suggestions, buffer)) for buffer in saved[:most] if value_key(buffer) not in recomputed]
 
 
 def _why_left_out(planner: Planner, suggestions: Sequence[Suggestion], buffer: Buffer) -> str:
     key = (buffer.graph, buffer.node)
-    gap = planner.gap(buffer)
+    chosen = [planner.checkpoints[change.node] for each in suggestions for change in each.changes if change.action == CHECKPOINT]
+    wholes = [(each.name, planner.checkpoints[each.name.removesuffix(f":{DOTS_SAVEABLE}")]) for each in chosen]
+    for name, whole in wholes:
+        if key in whole.recomputed or value_key(buffer) in whole.stacked:
+            return f"a product, which {name} keeps"
     if key in planner.flow.forward and facts_of(planner.flow.forward[key].op).control in LOOPS:
         return f"each iteration of {buffer.node} saves a part of it: jax.checkpoint around what it repeats"
+    gap = planner.gap(buffer)
     if gap is None or not gap[0] < planner.memory.peak < gap[1]:
         return "in use at the peak itself"
-    chosen = [planner.checkpoints[change.node] for each in suggestions for change in each.changes if change.action == CHECKPOINT]
-    for each in chosen:
-        if key in each.inside:
-            whole = planner.checkpoints[each.name.partition(":")[0]]
-            is_kept = key in whole.recomputed
-            return f"a product, which {each.name} keeps" if is_kept else f"what follows {each.name} is recomputed from it"
+    for name, whole in wholes:
+        if key in whole.inside:
+            return f"what follows {name} is recomputed from it"
     around = [each for each in planner.checkpoints.values() if key in each.recomputed]
     if around:
         innermost = min(around, key=lambda each: len(each.inside))

@@ -7,7 +7,8 @@ recomputed themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
@@ -16,9 +17,10 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from opscope.analysis.cost_metrics import FLOPS, with_costs
 from opscope.errors import OpscopeError
-from opscope.memory.checkpoints import Checkpoint, find_checkpoints
+from opscope.memory.checkpoints import DOTS_SAVEABLE, Checkpoint, find_checkpoints
 from opscope.memory.flow import Flow, ValueKey, value_key
 from opscope.memory.model import Buffer, Kind, Memory
+from opscope.memory.stacks import Stack
 from opscope.naming import suggest as similar
 from opscope.program import NodeKey, Program
 
@@ -83,13 +85,16 @@ class Planner:
         """The functions or modules that can be checkpointed, by name."""
         return find_checkpoints(self.program, self.flow)
 
-    def what_if(self, changes: Iterable[Change]) -> WhatIf:
-        """The memory with these changes."""
+    def what_if(self, changes: Iterable[Change], also: Mapping[NodeKey, str] | None = None) -> WhatIf:
+        """The memory with these changes, and with what the backward half recomputes also: nodes, and the call that each is in."""
+        changes = list(changes)
         actions, nodes = self._checked(changes)
+        nodes.update(also or {})
+        loops = self._loops(changes)
         gaps = {key: gap for key, buffer in self._buffers.items() if (gap := self._gap_with(buffer, actions, nodes))}
         again = {key for key in gaps if actions.get(self._buffers[key].node) != "offload"}
         recomputed = again | {key for key, buffer in self._buffers.items() if (buffer.graph, buffer.node) in nodes}
-        needed, until = self._needed(again, recomputed, gaps)
+        needed, until = self._needed(self._first_needed(again, gaps, nodes), recomputed, gaps)
         buffers: list[Buffer] = []
         for buffer in self.memory.buffers:
             key = value_key(buffer)
@@ -105,38 +110,68 @@ class Planner:
                 buffers.append(buffer._replace(born=buffer.last + 1, last=until[key], slot=None))
         buffers += _passing([self._buffers[key]._replace(born=at, last=at, slot=None) for key, at in needed.items() if key not in gaps])
         buffers.sort(key=lambda buffer: (buffer.born, buffer.last))
+        parts = {(self._buffers[value].slot, self._buffers[value].bytes): each.parts for value, each in loops.items()}
+        buffers = [_part(buffer, parts.get((buffer.slot, buffer.bytes), 1)) for buffer in buffers]
         computed = {self._buffers[key].node for key in needed}
         moved = sum(2 * (self._buffers[key].bytes or 0) for key in gaps if key not in again)
         flops = sum(self.flops.get(node, 0.0) for node in computed)
+        flops += sum(self._loop_flops(self.checkpoints[change.node]) for change in changes if change.action == CHECKPOINT)
         return WhatIf(replace(self.memory, buffers=buffers), flops, len(computed - self.flops.keys()), moved)
 
-    def _checked(self, changes: Iterable[Change]) -> tuple[dict[str, str], set[NodeKey]]:
-        """What is done to the values of each node, and the nodes that functions or modules compute again."""
+    def _checked(self, changes: Iterable[Change]) -> tuple[dict[str, str], dict[NodeKey, str]]:
+        """What is done to the values of each node, and the nodes that functions or modules compute again, with the call they are in."""
         actions: dict[str, str] = {}
-        nodes: set[NodeKey] = set()
+        nodes: dict[NodeKey, str] = {}
         for change in changes:
             if change.action == CHECKPOINT:
                 if change.node not in self.checkpoints:
                     meant = similar(change.node, self.checkpoints)
                     raise OpscopeError(f"{self.memory.name}: no function or module {change.node!r} can be recomputed{meant}")
-                nodes |= self.checkpoints[change.node].recomputed
+                chosen = self.checkpoints[change.node]
+                nodes.update((key, chosen.calls[key]) for key in chosen.recomputed)
             elif change.node not in self._names:
                 raise OpscopeError(f"{self.memory.name}: no buffer is made by {change.node!r}{similar(change.node, self._names)}")
             else:
                 actions[change.node] = change.action
         return actions, nodes
 
-    def _gap_with(self, buffer: Buffer, actions: dict[str, str], nodes: set[NodeKey]) -> _Gap | None:
+    def _loops(self, changes: Iterable[Change]) -> dict[ValueKey, Stack]:
+        """The stacks of loops of which only the part of one iteration is there, while that is recomputed."""
+        chosen = (self.checkpoints[change.node].stacked for change in changes if change.action == CHECKPOINT)
+        return {value: each for stacked in chosen for value, each in stacked.items() if value in self._buffers}
+
+    def _loop_flops(self, chosen: Checkpoint) -> float:
+        """What the iterations of loops compute again."""
+        whole = self.checkpoints[chosen.name.removesuffix(f":{DOTS_SAVEABLE}")]
+        kept = {each.part for value, each in whole.stacked.items() if value not in chosen.stacked}
+        times = {each.part[0]: each.parts for each in chosen.stacked.values()}
+        return sum(times[key[0]] * self.flops.get(key[1], 0.0) for key in chosen.inside - kept if key[0] in times)
+
+    def _gap_with(self, buffer: Buffer, actions: dict[str, str], nodes: Mapping[NodeKey, str]) -> _Gap | None:
         """When a value is not in memory with these changes."""
         if actions.get(buffer.node) in ("recompute", "offload"):
             return self.gap(buffer)
         return self.saved_gap(buffer) if (buffer.graph, buffer.node) in nodes else None
 
+    def _first_needed(self, again: Iterable[ValueKey], gaps: dict[ValueKey, _Gap], nodes: Mapping[NodeKey, str]) -> dict[ValueKey, int]:
+        """When each value is recomputed. A call of a function or module is recomputed as a whole, when the first of it is needed."""
+        at: dict[ValueKey, int] = {}
+        calls: dict[str, list[ValueKey]] = defaultdict(list)
+        for key in again:
+            at[key] = gaps[key][1]
+            call = nodes.get((self._buffers[key].graph, self._buffers[key].node))
+            if call is not None:
+                calls[call].append(key)
+        for keys in calls.values():
+            first = min(at[key] for key in keys)
+            at.update((key, max(first, gaps[key][0] + 1)) for key in keys)
+        return at
+
     def _needed(
-        self, again: Iterable[ValueKey], recomputed: set[ValueKey], gaps: dict[ValueKey, _Gap]
+        self, first: Mapping[ValueKey, int], recomputed: set[ValueKey], gaps: dict[ValueKey, _Gap]
     ) -> tuple[dict[ValueKey, int], dict[ValueKey, int]]:
         """When each value is recomputed first, and until when others have to stay for it."""
-        queue = [(gaps[key][1], key) for key in again]
+        queue = [(at, key) for key, at in first.items()]
         heapify(queue)
         needed: dict[ValueKey, int] = {}
         until: dict[ValueKey, int] = {}
@@ -184,6 +219,10 @@ def _passing(buffers: Sequence[Buffer]) -> list[Buffer]:
         if (buffer.bytes or 0) > (largest[buffer.born].bytes or 0 if buffer.born in largest else 0):
             largest[buffer.born] = buffer
     return list(largest.values())
+
+
+def _part(buffer: Buffer, parts: int) -> Buffer:
+    return buffer if parts == 1 or buffer.bytes is None else buffer._replace(bytes=buffer.bytes // parts)
 
 
 def _smaller(buffer: Buffer) -> Buffer:

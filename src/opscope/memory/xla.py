@@ -48,7 +48,7 @@ def _buffer(allocation: Allocation, value: Assigned, bounds: tuple[int, int], li
 def _kind(allocation: Allocation, value: Assigned, to_the_end: bool, from_the_start: bool) -> tuple[Kind, str]:
     number = allocation.parameter
     if number is not None:
-        if from_the_start and value is min(allocation.values, key=lambda other: other.offset):
+        if from_the_start and value.offset == min(other.offset for other in allocation.values):
             return "parameter", f"parameter {number}" + (", donated" if allocation.is_output else "")
         return ("output", f"output, aliases parameter {number}") if to_the_end else ("temporary", f"aliases parameter {number}")
     if allocation.is_constant:

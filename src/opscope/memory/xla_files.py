@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from opscope.analysis.moved import size_of
 from opscope.errors import SourceError, in_source
+from opscope.memory.aliases import parameter_number
 from opscope.memory.model import Memory
 from opscope.memory.xla import assigned_memory
 from opscope.memory.xla_reports import Allocation, read_assignment, read_live_ranges
@@ -58,10 +60,16 @@ def reports_about(text: Path, program: Program) -> Reports | None:
 
 
 def is_about(reports: Reports, program: Program) -> bool:
-    """Whether reports are about this program: their module has its name, and it has their instructions, as after optimization."""
+    """Whether reports are about this program: their module has its name, and it has their instructions, as after optimization, and
+    arguments of their sizes: two modules of one directory may have the same names."""
     if not reports.module.endswith(program.name):
         return False
-    return _values(_assignment(reports)) <= {node.id for graph in program for node in graph}
+    allocations = _assignment(reports)
+    reserved = {each.parameter: each.size for each in allocations if each.parameter is not None}
+    sizes = {parameter_number(node): size_of(node.outputs[0])[1] for node in program.main.parameters if len(node.outputs) == 1}
+    if any(size != reserved.get(number, size) for number, size in sizes.items() if size):
+        return False
+    return _values(allocations) <= {node.id for graph in program for node in graph}
 
 
 def _values(allocations: Iterable[Allocation]) -> set[str]:

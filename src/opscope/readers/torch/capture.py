@@ -12,6 +12,7 @@ from opscope.naming import suggest
 from opscope.program import Program
 from opscope.readers.mistakes import check_spelling
 from opscope.readers.torch import autograd, export
+from opscope.readers.torch.checkpointed import CHECKPOINTED, noticed
 from opscope.readers.torch.exporting import Exported, exported_module, module_name
 from opscope.readers.torch.input_hints import input_mistake
 from opscope.readers.torch.names import first_words
@@ -75,12 +76,15 @@ def capture(
         return program_of_run(obj, args, kwargs, module_name(obj))
     if stage == "joint":
         with (
+            noticed(obj) as checkpointed,
             exported_module(obj, args, kwargs, dynamic_shapes, strict) as exported,
             same_settings(),
             same_state(obj, args, kwargs),
         ):
             if exported.program is not None:
-                return _noted(_joint(exported.program, args, exported.kwargs, module_name(obj)), exported)
+                names = sorted(set(checkpointed))
+                program = _noted(_joint(exported.program, args, exported.kwargs, module_name(obj)), exported)
+                return replace(program, attrs={**program.attrs, CHECKPOINTED: names}) if names else program
         hint = input_mistake(args)
         if hint:
             raise OpscopeError(f"{module_name(obj)}: {hint}. {exported.refusal}")

@@ -6,7 +6,7 @@ from opscope.gc_pause import without_collecting
 from opscope.program import DIRECTION_ATTR, Metric, Program, ProgramBuilder
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
-from opscope.readers.torch_memory.snapshot import Device, is_snapshot, read_devices
+from opscope.readers.torch_memory.snapshot import Device, is_snapshot, keep_devices, read_devices
 
 ENTRY = "main"
 ALLOCATOR = "allocator"
@@ -21,7 +21,9 @@ def sniff(source: Source) -> Verdict:
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
     """A program for each device: its allocations as nodes."""
     with without_collecting():
-        return [_program(device) for device in read_devices(source, progress)]
+        devices = read_devices(source, progress)
+        keep_devices(source, devices)
+        return [_program(device) for device in devices]
 
 
 def _program(device: Device) -> Program:

@@ -64,8 +64,31 @@ def is_snapshot(source: Source) -> bool:
     return not source.is_directory and is_pickle(source.head)
 
 
+_kept: dict[tuple[str, int, int], list[Device]] = {}
+"""At most one snapshot, from when it is read as a program until its memory is asked for: reading takes longest of all."""
+
+
+def _identity(source: Source) -> tuple[str, int, int] | None:
+    """What a file has to have in common with one that was read before; None for a stream."""
+    if not source.path.is_file():
+        return None
+    state = source.path.stat()
+    return str(source.path.resolve()), state.st_mtime_ns, state.st_size
+
+
+def keep_devices(source: Source, devices: list[Device]) -> None:
+    """Keep what was read for the next one who asks for it."""
+    identity = _identity(source)
+    _kept.clear()
+    if identity is not None:
+        _kept[identity] = devices
+
+
 def read_devices(source: Source, progress: Progress | None = None) -> list[Device]:
     """Each device that the snapshot has events of."""
+    identity = _identity(source)
+    if identity is not None and identity in _kept:
+        return _kept.pop(identity)
     snapshot = read_plain_pickle(source.read_bytes(), progress)
     if not isinstance(snapshot, dict) or not {"segments", "device_traces"} <= snapshot.keys():
         raise SourceError("is a pickle, but not a memory snapshot; write one with torch.cuda.memory._dump_snapshot(file)")

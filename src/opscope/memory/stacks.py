@@ -1,0 +1,59 @@
+"""What the iterations of a loop save for backward: each writes its part of a stack, which the backward loop reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from opscope.memory.aliases import updated_in_place
+from opscope.memory.flow import Flow, ValueKey
+from opscope.ops import facts_of, plain_name
+from opscope.ops.facts import LOOPS
+from opscope.program import Graph, Node, NodeKey, Program
+
+_MOVES = frozenset(["copy", "transpose", "reshape", "bitcast", "convert", "broadcast", "broadcast_in_dim", "get_tuple_element"])
+
+
+class Stack(NamedTuple):
+    value: ValueKey
+    """The stack, as the loop returns it."""
+    loop: NodeKey
+    part: NodeKey
+    """What computes the part of an iteration."""
+    parts: int
+
+
+def stacks(program: Program, flow: Flow) -> Iterator[Stack]:
+    """The stacks that loops of the forward half fill."""
+    for (graph, _), loop in flow.forward.items():
+        if facts_of(loop.op).control not in LOOPS:
+            continue
+        for name in loop.calls:
+            body = program[name]
+            if len(body.outputs) == 1 and plain_name(body[body.outputs[0][0]].op) == "tuple":
+                yield from _filled(program, graph, loop, body)
+
+
+def _filled(program: Program, graph: str, loop: Node, body: Graph) -> Iterator[Stack]:
+    returned = body[body.outputs[0][0]].inputs
+    if len(returned) != len(loop.outputs):
+        return
+    for output, (name, _) in enumerate(returned):
+        type_ = loop.outputs[output]
+        part = _part(program, body, body[name])
+        if part is not None and not part.is_argument and type_.shape and isinstance(type_.shape[0], int) and type_.shape[0] > 1:
+            yield Stack((graph, f"{loop.id}{{{output}}}"), (graph, loop.id), (body.name, part.id), type_.shape[0])
+
+
+def _part(program: Program, body: Graph, update: Node) -> Node | None:
+    """What an update of a stack writes, past what only moves it; None for another node."""
+    is_update = plain_name(update.op) == "dynamic_update_slice"
+    if facts_of(update.op).control == "fusion":
+        is_update = any(updated_in_place(program[name]) for name in update.calls)
+    arrays = [body[name] for name, _ in update.inputs[1:] if any(type_.shape for type_ in body[name].outputs)]
+    if not is_update or len(arrays) != 1:
+        return None
+    part = arrays[0]
+    while plain_name(part.op) in _MOVES and part.inputs:
+        part = body[part.inputs[0][0]]
+    return part
