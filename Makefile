@@ -96,6 +96,7 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	if test -d ../shared/data/profiles; then
 	  $(BIN)/python benchmarks/kineto.py --keep
 	  $(BIN)/python benchmarks/xplane_size.py --keep
+	  $(BIN)/python benchmarks/thunks.py --keep
 	fi
 	(cd benchmarks/layout && npm install --no-save --loglevel=error > /dev/null)
 	$(BIN)/python benchmarks/layout_graphs.py gpt2 .bench/transformer{4,4_lowered,24,24_lowered}.hlo .bench/transformer24.hlo --open

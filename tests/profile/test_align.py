@@ -122,3 +122,104 @@ def test_random_gaps_keep_the_order() -> None:
         assert all(kernels[kernel] == launches[launch] for kernel, launch in pairs)
         assert [launch for _, launch in pairs] == sorted({launch for _, launch in pairs})
         assert len(pairs) >= 0.5 * len([label for label in kernels if label in launches])
+
+
+MOVES = """
+HloModule moves, is_scheduled=true
+
+%slice_body (p: f32[4,8], i: s32[]) -> f32[1,8] {
+  %p = f32[4,8]{1,0} parameter(0)
+  %i = s32[] parameter(1)
+  %zero = s32[] constant(0)
+  %j = s32[] subtract(%i, %zero)
+  ROOT %row = f32[1,8]{1,0} dynamic-slice(%p, %j, %zero), dynamic_slice_sizes={1,8}
+}
+
+%async_computation (q: f32[4,8], k: s32[]) -> f32[1,8] {
+  %q = f32[4,8]{1,0} parameter(0)
+  %k = s32[] parameter(1)
+  ROOT %loop_dynamic_slice_fusion.1 = f32[1,8]{1,0} fusion(%q, %k), kind=kLoop, calls=%slice_body
+}
+
+%sort_body (r: f32[8]) -> f32[8] {
+  %r = f32[8]{0} parameter(0)
+  ROOT %sort.14.1 = f32[8]{0} sort(%r), dimensions={0}, to_apply=%less_than
+}
+
+%less_than (a: f32[], b: f32[]) -> pred[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %lt = pred[] compare(%a, %b), direction=LT
+}
+
+%exp_body (s: f32[8]) -> f32[8] {
+  %s = f32[8]{0} parameter(0)
+  ROOT %e = f32[8]{0} exponential(%s)
+}
+
+%same_body (t: f32[8]) -> f32[8] {
+  %t = f32[8]{0} parameter(0)
+  ROOT %f = f32[8]{0} exponential(%t)
+}
+
+%yes (u: f32[8]) -> f32[8] {
+  %u = f32[8]{0} parameter(0)
+  %loop_exp_fusion.1 = f32[8]{0} fusion(%u), kind=kLoop, calls=%exp_body
+  ROOT %copy.9 = f32[8]{0} copy(%loop_exp_fusion.1)
+}
+
+%no (v: f32[8]) -> f32[8] {
+  %v = f32[8]{0} parameter(0)
+  ROOT %loop_exp_fusion.2 = f32[8]{0} fusion(%v), kind=kLoop, calls=%same_body
+}
+
+%compare_body (w: f32[8]) -> pred[] {
+  %w = f32[8]{0} parameter(0)
+  ROOT %c = pred[] constant(true)
+}
+
+%condition (x: f32[8]) -> pred[] {
+  %x = f32[8]{0} parameter(0)
+  ROOT %loop_compare_fusion = pred[] fusion(%x), kind=kLoop, calls=%compare_body
+}
+
+%body (y: f32[8]) -> f32[8] {
+  %y = f32[8]{0} parameter(0)
+  ROOT %negate.5 = f32[8]{0} negate(%y)
+}
+
+ENTRY %main (z: f32[8], table: f32[4,8], n: s32[], is_yes: pred[]) -> f32[8] {
+  %z = f32[8]{0} parameter(0)
+  %table = f32[4,8]{1,0} parameter(1)
+  %n = s32[] parameter(2)
+  %is_yes = pred[] parameter(3)
+  %fusion-start = ((f32[4,8]{1,0}, s32[]), f32[1,8]{1,0}, u32[]) async-start(%table, %n), calls=%async_computation
+  %fusion-done = f32[1,8]{1,0} async-done(%fusion-start)
+  %fusion.11 = f32[8]{0} fusion(%z), kind=kCustom, calls=%sort_body
+  %cond.2 = f32[8]{0} conditional(%is_yes, %fusion.11, %fusion.11), true_computation=%yes, false_computation=%no
+  ROOT %while.3 = f32[8]{0} while(%cond.2), condition=%condition, body=%body, backend_config={"known_trip_count":{"n":"2"}}
+}
+"""
+
+
+def test_copies_in_fusions_sorts_branches_and_the_end_of_a_loop() -> None:
+    """As XLA's list of thunks has them: a fusion that only moves data runs as a copy, a sort copies its operand and has several rounds, a
+    branch is told by its own kernels, and the condition runs once more than the body."""
+    names = (
+        "MemcpyD2D",
+        "MemcpyD2D",
+        "sort_14_1",
+        "sort_14_1",
+        "loop_exp_fusion_2",
+        *["loop_compare_fusion", "negate_5"] * 2,
+        "loop_compare_fusion",
+    )
+    times = place(parse_hlo(MOVES)[0], events(names))
+    assert not times.unplaced
+    assert picoseconds(times) == {
+        "loop_dynamic_slice_fusion.1": 2 * 10,
+        "fusion.11": 2 * (11 + 12 + 13),
+        "loop_exp_fusion.2": 2 * 14,
+        "loop_compare_fusion": 2 * (15 + 17 + 19),
+        "negate.5": 2 * (16 + 18),
+    }

@@ -10,7 +10,7 @@ from itertools import pairwise
 from opscope.profile.align import align
 from opscope.profile.lane import Piece, typical, with_lane
 from opscope.profile.model import PICOSECONDS, Event
-from opscope.profile.schedule import COLLECTIVE, COPY, LIBRARY, MEMSET, Labels, Schedule, executed_graphs, runs_its_graphs
+from opscope.profile.schedule import COLLECTIVE, COPY, LIBRARY, MEMSET, SORT, Labels, Schedule, executed_graphs, runs_its_graphs
 from opscope.program import Metric, NodeKey, Program
 
 DEVICE_TIME = Metric("device time", "s", "sum", "measured")
@@ -114,7 +114,7 @@ def with_times(program: Program, times: Times, metric: Metric = DEVICE_TIME) -> 
 def align_run(program: Program, labels: Labels, run: Sequence[Event], nodes: Mapping[str, NodeKey]) -> list[NodeKey | None]:
     """The node of each event of one run. An event that names its instruction has it; the others are aligned with the schedule."""
     kernels = [_label(labels, event, nodes) for event in run]
-    launches = Schedule(program, labels, Counter(kernels)).launches
+    launches = Schedule(program, labels, Counter(kernels), {event.name for event in run}).launches
     fixed = {event.op for event in run if event.op in nodes}
     expected = [f"= {launch.node[1]}" if launch.node[1] in fixed else launch.label for launch in launches]
     placed: list[NodeKey | None] = [None if at is None else launches[at].node for at in align(kernels, expected)]
@@ -130,17 +130,23 @@ def _label(labels: Labels, event: Event, nodes: Mapping[str, NodeKey]) -> str:
 
 
 def _place_helpers(kernels: Sequence[str], placed: list[NodeKey | None], labels: Labels) -> None:
-    """Place what a launch brings along: a library call reduces its partial results afterwards, and memory is set before it is used."""
+    """Place what a launch brings along: a library call reduces its partial results afterwards, a sort has many rounds, and memory is set or
+    copied before it is used."""
     before: NodeKey | None = None
     for i, kernel in enumerate(kernels):
-        if placed[i] is None and before is not None and kernel in (LIBRARY, COLLECTIVE) and labels.of_node(before) == kernel:
+        has_several = kernel in (LIBRARY, COLLECTIVE) or kernel.startswith(SORT)
+        if placed[i] is None and before is not None and has_several and labels.of_node(before) == kernel:
             placed[i] = before
         before = placed[i]
     after: NodeKey | None = None
     for i in range(len(kernels) - 1, -1, -1):
         if placed[i] is None and after is not None:
-            is_library = labels.of_node(after) == LIBRARY
-            if kernels[i] == MEMSET or (is_library and kernels[i] in (LIBRARY, COPY)):
+            label = labels.of_node(after)
+            if (
+                kernels[i] == MEMSET
+                or (label == LIBRARY and kernels[i] in (LIBRARY, COPY))
+                or (label.startswith(SORT) and kernels[i] == COPY)
+            ):
                 placed[i] = after
         after = placed[i]
 

@@ -24,11 +24,15 @@ _LIBRARY_KERNEL = re.compile(
 )
 _FILLS = frozenset(["bitcast", "broadcast", "constant"])
 """A fusion of nothing else fills memory with one value."""
+_MOVES = frozenset(["bitcast", "constant", "copy", "dynamic-slice", "dynamic-update-slice", "parameter", "slice", "tuple"])
+"""A fusion of nothing else, beside the arithmetic of positions, may run as a copy of memory."""
 _MOST_RUNS = 1 << 20
 """The longest schedule that is written out; a program with more launches per run is placed without its loops repeated."""
 
 LIBRARY, COPY, MEMSET, COLLECTIVE = "library", "copy", "memset", "collective"
 """Kernels that do not have the name of their instruction."""
+SORT = "sort "
+"""How the label of a sort begins: it copies its operand, and then launches its kernel many times."""
 
 
 class Launch(NamedTuple):
@@ -49,6 +53,8 @@ class Labels:
     def __init__(self, program: Program) -> None:
         self._by_node: dict[NodeKey, str] = {}
         self._by_kernel: dict[str, str] = {}
+        self.movers: set[NodeKey] = set()
+        """Fusions that have a kernel, or else run as a copy."""
         bodies: dict[str, tuple[object, ...]] = {}
         names: dict[tuple[object, ...], str] = {}
         for graph in program:
@@ -57,6 +63,12 @@ class Labels:
                 if label:
                     self._by_node[graph.name, node.id] = label
                     self._by_kernel.setdefault(kernel_name(node.id), label)
+                    if node.op == "fusion" and node.calls:
+                        body = program.graphs[node.calls[0]]
+                        if label.startswith(SORT):
+                            self._by_kernel.update((kernel_name(inner.id), label) for inner in body if inner.op == "sort")
+                        elif all(inner.op in _MOVES or not any(kind.shape for kind in inner.outputs) for inner in body):
+                            self.movers.add((graph.name, node.id))
 
     def _label(self, program: Program, node: Node, bodies: dict[str, tuple[object, ...]], names: dict[tuple[object, ...], str]) -> str:
         if node.op in _SILENT or node.op.endswith(("-done", "-update")):
@@ -71,10 +83,12 @@ class Labels:
                 return LIBRARY
             if all(inner.op in _FILLS for inner in body):
                 return MEMSET
+            if any(inner.op == "sort" for inner in body):
+                return SORT + node.id
             if body.name not in bodies:
                 bodies[body.name] = _structure(body)
             return names.setdefault(bodies[body.name], f"fusion {node.id}")
-        return COPY if node.op in _COPIES else f"kernel {node.id}"
+        return COPY if node.op in _COPIES else f"{SORT if node.op == 'sort' else 'kernel '}{node.id}"
 
     def of_node(self, node: NodeKey) -> str:
         """The label of an instruction, or nothing if it launches nothing."""
@@ -120,12 +134,14 @@ def runs_its_graphs(node: Node) -> bool:
 
 
 class Schedule:
-    """The launches of one run. `seen` is how often each label occurs in the run; it tells how long loops of unknown length were."""
+    """The launches of one run. `seen` is how often each label occurs in the run; it tells how long loops of unknown length were. `names`
+    are the kernels that ran; they tell which branch of a conditional did."""
 
-    def __init__(self, program: Program, labels: Labels, seen: Mapping[str, int]) -> None:
+    def __init__(self, program: Program, labels: Labels, seen: Mapping[str, int], names: Iterable[str] = ()) -> None:
         self.program = program
         self.labels = labels
         self.seen = seen
+        self.names = {kernel_name(name) for name in names}
         self._launches: dict[str, list[Launch]] = {}
         for graph in reversed(executed_graphs(program)):
             self._launches[graph.name] = self._of_graph(graph)
@@ -141,6 +157,8 @@ class Schedule:
                 launches += self._of_call(graph, node, _MOST_RUNS - len(launches))
             else:
                 label = self.labels.of_node((graph.name, node.id))
+                if (graph.name, node.id) in self.labels.movers and not self.seen.get(label):
+                    label = COPY
                 if label:
                     launches.append(Launch((graph.name, node.id), label))
         return launches
@@ -152,11 +170,13 @@ class Schedule:
         once = _flat(bodies)
         known = trip_count(self.program, graph, node)
         count = self._guessed_count(once) if known is None else known
-        return once * max(1, min(count, room // max(len(once), 1)))
+        last = bodies[0] if len(bodies) == 2 else []  # the condition, which ends the loop
+        return once * max(1, min(count, room // max(len(once), 1))) + last
 
-    def _evidence(self, body: list[Launch]) -> int:
-        """How much of a branch was seen to run."""
-        return sum(1 for launch in body if self.seen.get(launch.label))
+    def _evidence(self, body: list[Launch]) -> tuple[int, int]:
+        """How much of a branch was seen to run: kernels of its own, and others like them."""
+        own = sum(1 for launch in body if kernel_name(launch.node[1]) in self.names)
+        return own, sum(1 for launch in body if self.seen.get(launch.label))
 
     def _guessed_count(self, body: list[Launch]) -> int:
         """How often a loop of unknown length ran, by what its kernels say."""
