@@ -2,8 +2,9 @@
 
     python benchmarks/thunks.py [ARCHIVE] [--keep]
 
-An archive is a dump of XLA:GPU with its `thunk_sequence.txt` and `thunk_metadata.txt`, by default that in ../shared/data: a program with loops, conditionals, a sort and copies in asynchronous fusions. A run is written out from the list: a loop has its rounds, a
-conditional one of its branches. Its kernels, without instructions, are placed by the schedule alone.
+An archive is a dump of XLA:GPU with its `thunk_sequence.txt` and `thunk_metadata.txt`, by default that in ../shared/data: a program with
+loops, conditionals, a sort and copies in asynchronous fusions. A run is written out from the list: a loop has its rounds, a conditional one
+of its branches. Its kernels, without instructions, are placed by the schedule alone.
 """
 
 from __future__ import annotations

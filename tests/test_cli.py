@@ -257,8 +257,8 @@ def test_a_callable_of_a_module_is_a_source(run: Run, tmp_path: Path) -> None:
         "    raise ValueError('no\\nluck')\n"
         "number = 3\n"
     )
-    for name in ("make", "program"):
-        assert json.loads(run("info", f"models:{name}", "--json").stdout)["name"] == "made"
+    for name in ("models:make", "models.py:program"):
+        assert json.loads(run("info", name, "--json").stdout)["name"] == "made"
     assert refused(run("info", "models:broken")) == "models:broken: raised ValueError: no luck"
     assert refused(run("info", "models:nothing")).startswith("models:nothing: models has no 'nothing'; there are: ")
     assert refused(run("info", "models:number")).startswith("models:number: cannot capture a builtins.int")

@@ -345,9 +345,11 @@ def _last_programs(recording: Recording) -> list[tuple[str, Program]]:
 
 
 def _resolve(name: str, module_name: str, attribute: str) -> Any:
-    """The object that `module:callable` names. The current directory is searched first, as with `python -m`."""
+    """The object that `module:callable` (or `module.py:callable`) names. The current directory is searched first, as with `python -m`."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
+    if Path(module_name).is_file():
+        module_name = module_name.removesuffix(".py")
     try:
         obj: Any = import_module(module_name)
     except ModuleNotFoundError as error:

@@ -17,7 +17,7 @@ from opscope.profile.schedule import executed_graphs
 from opscope.profile.xplane import is_xplane, read_xplane
 from opscope.readers.hlo_proto import hlo_proto, program_of
 from opscope.readers.source import Source
-from opscope.readers.xplane import timed_programs
+from opscope.readers.xplane import timed_programs, timed_with
 
 SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "xplane" / "loop.xplane.pb"
 H200 = Path(__file__).resolve().parents[3] / "shared" / "data" / "profiles"
@@ -71,6 +71,9 @@ def test_a_profile_of_the_program_and_of_another(tmp_path: Path) -> None:
     assert {node: time for graph in timed for node, time in graph.metrics.get("device time", {}).items()} == {
         node: time for graph in program for node, time in graph.metrics.get("device time", {}).items()
     }
+    (tmp_path / "again.hlo").write_text((tmp_path / "loop.hlo").read_text().replace("wrapped_tanh", "other_tanh"))
+    notes = opscope.load(tmp_path / "again.hlo", profile=SAMPLE).attrs["notes"]
+    assert "the profile is of another compilation: the program does not have 1 of its" in notes[-1]
     (tmp_path / "other.hlo").write_text("HloModule other\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n")
     with pytest.raises(SourceError, match="is a profile of another program: it has jit_loop") as error:
         opscope.load(tmp_path / "other.hlo", profile=SAMPLE)
@@ -102,6 +105,24 @@ def test_a_stat_without_anything_is_nothing() -> None:
     names = entry(5, 1, b"hlo_op") + entry(5, 2, b"program_id")
     line = text(3, text(2, b"thread") + text(4, number(1, 1) + text(4, b"")))
     assert read_xplane(text(1, text(2, b"/host:CPU") + names + line)).device == []
+
+
+def test_what_is_left_of_a_truncated_profile_is_shown() -> None:
+    """The modules come first, then the planes with their events. A plane names its events at its end, so a cut one has no times."""
+    data = SAMPLE.read_bytes()
+    events, last = data.index(b"/host:CPU"), data.index(b"Task Environment")
+    (whole,) = timed_programs(Source(SAMPLE))
+    (timed,) = timed_programs(Source("cut.xplane.pb", data[: last + 40]))
+    assert timed.times is not None and whole.times is not None and timed.times.seconds == whole.times.seconds
+    assert timed.program.attrs["notes"] == ("the profile is truncated; the times are of what could be read",)
+    cut = Source("cut.xplane.pb", data[: events + 1000])
+    untimed = {one.program.name: one for one in timed_programs(cut)}
+    assert untimed["jit_loop"].times is None and untimed["jit_loop"].program.node_count == whole.program.node_count
+    assert untimed["jit_loop"].program.attrs["notes"] == ("the profile is truncated; no times could be read",)
+    with pytest.raises(SourceError, match="has no times that could be read: the profile is truncated"):
+        timed_with([whole.program], cut)
+    with pytest.raises(SourceError, match="has no module"):
+        timed_programs(Source("cut.xplane.pb", data[:2000]))
 
 
 def test_damaged_profiles_are_read_or_one_sentence() -> None:

@@ -134,7 +134,8 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         raise OpscopeError(
             "has no measured times; name a profile with --profile FILE, estimate with --device NAME, or rank --by flops or --by bytes"
         )
-    if by != TIME and (by not in program.metrics or program.metrics[by].ratio):
+    units = {metric.name: metric.unit for metric in (FLOPS, BYTES, *program.metrics.values()) if not metric.ratio}
+    if by != TIME and by not in units:
         names = [TIME, *(name for name, metric in program.metrics.items() if not metric.ratio)]
         raise OpscopeError(f"has no metric {by!r} that adds up{suggest(by, names)}")
     if per == "kernel":
@@ -155,7 +156,7 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         row.share = row.amounts[by] / total if total else 0.0
         reached += row.share
         row.cumulative = reached
-    return Costs(program.name, by, per, "s" if by == TIME else program.metrics[by].unit, rows, times, missing, device, notes_of(program))
+    return Costs(program.name, by, per, "s" if by == TIME else units[by], rows, times, missing, device, notes_of(program))
 
 
 def _kernels(times: Times) -> list[CostRow]:

@@ -120,7 +120,8 @@ def command(
         say(*_text(costs[0], None if everything else _MOST_ROWS))
     else:
         cells = [("module", costs[0].by, "rows"), *((one.program, _amount(one.total, one.unit), f"{len(one.rows):,}") for one in costs)]
-        say(*modules(cells, "lrr"))
+        of_all = [note for note in costs[0].notes if all(note in one.notes for one in costs)]
+        say(*modules(cells, "lrr"), *(f"note  {note}" for note in of_all))
 
 
 def _draw(timed: Timed, device: Device | None, by: str | None, source: str, output: str, theme: Theme, force: bool) -> None:

@@ -47,6 +47,8 @@ class Profile:
     host: list[Event] = field(default_factory=list)
     """What the host did for an instruction, if the profile has a device beside it."""
     device_name: str = ""
+    problem: str = ""
+    """What is wrong with the file, if it could be read in part."""
 
     def of_module(self, program: int) -> list[Event]:
         """The device's events of a module, in order."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from opscope.errors import SourceError
 from opscope.profile.model import Event, Module, Profile
-from opscope.protobuf.wire import Message
+from opscope.protobuf.wire import Message, whole_fields
 from opscope.protobuf.xplane import XPLANE, RawEvent, about_line, changing_stats, line_events, stat_bytes
 
 _WANTED = ("hlo_op", "hlo_module", "program_id", "run_id", "cuda_graph_node_id", "name")
@@ -46,12 +46,15 @@ def trace_in(directory: Path) -> Path | None:
 
 
 def read_xplane(data: bytes) -> Profile:
-    """The profile in a file."""
-    space = XPLANE.decode("XSpace", data)
-    planes: list[Message] = space.get("planes", [])
+    """The profile in a file. Of one that is truncated, the planes that are whole, and of the last one its whole fields."""
+    whole, rest = whole_fields(data)
+    planes: list[Message] = XPLANE.decode("XSpace", data[:whole]).get("planes", [])
+    if rest:
+        end, _ = whole_fields(rest)
+        planes.append(XPLANE.decode("XPlane", rest[:end]))
     if not planes:
         raise SourceError("has no planes; expected a .xplane.pb file, as jax.profiler.trace writes it")
-    profile = Profile(_modules(planes))
+    profile = Profile(_modules(planes), problem="the profile is truncated" if whole < len(data) else "")
     devices = [plane for plane in planes if plane.get("name", "").startswith("/device:") and plane.get("lines")]
     for plane in devices:
         is_tpu = ":TPU:" in plane["name"]

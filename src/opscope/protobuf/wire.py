@@ -156,6 +156,22 @@ def after_value(data: bytes, pos: int, end: int, key: int) -> int:
     return pos + size
 
 
+def whole_fields(data: bytes) -> tuple[int, bytes]:
+    """How many bytes of a message are whole fields, and the beginning of the message or text that the end of the file cuts, if it does."""
+    pos, end = 0, len(data)
+    while pos < end:
+        try:
+            key, value = varint(data, pos, end)
+            if key & 7 == BYTES:
+                size, start = varint(data, value, end)
+                if start + size > end:
+                    return pos, data[start:]
+            pos = after_value(data, value, end, key)
+        except SourceError:  # cut in a number, or damaged: decoding says which
+            return pos if end - pos < 2 * _LONGEST_VARINT else end, b""
+    return end, b""
+
+
 def _packed(field: Field, data: bytes, pos: int, end: int) -> list[Any]:
     """Numbers of a repeated field, one after another."""
     if field.type in _FIXED:

@@ -35,6 +35,8 @@ def read_profile(path: str | PathLike[str] | Source) -> Profile:
     """The profile in a file, or in the directory that `jax.profiler.trace` writes."""
     source = path if isinstance(path, Source) else Source(str(path))
     with in_source(source.name):
+        if not source.is_directory and not source.size:
+            raise SourceError("is empty; write or download it again")
         if source.is_directory or not is_xplane(source.head):
             raise SourceError(f"is not a profile; expected {PROFILES}")
         with without_collecting():
@@ -57,7 +59,15 @@ def timed_programs(source: Source, progress: Progress | None = None) -> list[Tim
         if repeated[program.name] > 1:
             program = replace(program, name=f"{program.name}({number})")
         timed.append(_timed(program, program, profile, number) if number in ran else Timed(program, None))
-    return timed
+    return _told(timed, profile)
+
+
+def _told(timed: list[Timed], profile: Profile) -> list[Timed]:
+    """The programs, with what is to be said about a profile that could be read in part."""
+    if not profile.problem:
+        return timed
+    what = "the times are of what could be read" if any(one.times for one in timed) else "no times could be read"
+    return [one._replace(program=_noted(one.program, f"{profile.problem}; {what}")) for one in timed]
 
 
 def timed_with(programs: Sequence[Program], path: str | PathLike[str] | Source) -> list[Timed]:
@@ -65,9 +75,11 @@ def timed_with(programs: Sequence[Program], path: str | PathLike[str] | Source) 
     profile = read_profile(path)
     timed = [_matched(program, profile) for program in programs]
     if any(one.times for one in timed):
-        return timed
+        return _told(timed, profile)
     with in_source(path.name if isinstance(path, Source) else str(path)):
         names = listed([profile.modules[number].name for number in profile.heaviest()])
+        if not names and profile.problem:
+            raise OpscopeError(f"has no times that could be read: {profile.problem}; take or download it again")
         if not names:
             raise OpscopeError("has no events of an XLA module; profile a step that runs compiled code")
         raise OpscopeError(
@@ -100,6 +112,10 @@ def _timed(program: Program, ran: Program, profile: Profile, number: int) -> Tim
     """Place the events on the module that ran, and take the times to the program that is shown."""
     times = place(ran, profile.of_module(number))
     if ran is not program:
+        names = _instructions(ran)
+        if missing := len(names - {node.id for graph in program for node in graph}):
+            another = f"the profile is of another compilation: the program does not have {missing:,} of its {len(names):,} instructions"
+            program = _noted(program, f"{another}, and others may only have the same name")
         _move(times, program)
     program = with_times(program, times)
     host = [event for event in profile.host if event.program == number]
@@ -107,6 +123,10 @@ def _timed(program: Program, ran: Program, profile: Profile, number: int) -> Tim
         host_times = place(program, sorted(host, key=lambda event: event.start))
         program = with_times(program, host_times, HOST_TIME) if host_times.seconds else program
     return Timed(program, times)
+
+
+def _noted(program: Program, note: str) -> Program:
+    return replace(program, attrs={**program.attrs, "notes": (*program.attrs.get("notes", ()), note)})
 
 
 def _move(times: Times, program: Program) -> None:
