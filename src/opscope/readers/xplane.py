@@ -63,11 +63,15 @@ def timed_programs(source: Source, progress: Progress | None = None) -> list[Tim
 
 
 def _told(timed: list[Timed], profile: Profile) -> list[Timed]:
-    """The programs, with what is to be said about a profile that could be read in part."""
-    if not profile.problem:
+    """The programs, with what is to be said about a profile that could be read in part, or has no events."""
+    has_times = any(one.times for one in timed)
+    if profile.problem:
+        note = f"{profile.problem}; {'the times are of what' if has_times else 'no times'} could be read"
+    elif not has_times:
+        note = "the profile has no events of these modules: nothing ran while it was taken"
+    else:
         return timed
-    what = "the times are of what could be read" if any(one.times for one in timed) else "no times could be read"
-    return [one._replace(program=_noted(one.program, f"{profile.problem}; {what}")) for one in timed]
+    return [one._replace(program=_noted(one.program, note)) for one in timed]
 
 
 def timed_with(programs: Sequence[Program], path: str | PathLike[str] | Source) -> list[Timed]:
