@@ -119,6 +119,9 @@ def test_what_is_left_of_a_truncated_profile_is_shown() -> None:
     untimed = {one.program.name: one for one in timed_programs(cut)}
     assert untimed["jit_loop"].times is None and untimed["jit_loop"].program.node_count == whole.program.node_count
     assert untimed["jit_loop"].program.attrs["notes"] == ("the profile is truncated; no times could be read",)
+    without_events = timed_programs(Source("idle.xplane.pb", data[: data.index(b"\n", events - 8)]))
+    note = "the profile has no events of these modules: nothing ran while it was taken"
+    assert [one.program.attrs["notes"] for one in without_events] == [(note,)] * len(untimed)
     with pytest.raises(SourceError, match="has no times that could be read: the profile is truncated"):
         timed_with([whole.program], cut)
     with pytest.raises(SourceError, match="has no module"):
