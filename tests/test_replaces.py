@@ -23,3 +23,9 @@ def test_every_step_has_a_test_and_every_marked_test_a_step() -> None:
     rows = re.findall(r"^\| (\d+\.\d+) \|", PAGE.read_text("utf-8"), re.M)
     assert len(rows) == len(set(rows))
     assert set(rows) == steps_with_a_test()
+
+
+def test_every_step_says_what_is_better() -> None:
+    rows = re.findall(r"^\| (\d+\.\d+) \|.*\| ([^|]*) \|$", PAGE.read_text("utf-8"), re.M)
+    assert len(rows) > 72
+    assert [step for step, difference in rows if difference in ("", "none", "the same") or len(difference) < 10] == []

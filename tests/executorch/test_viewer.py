@@ -207,6 +207,7 @@ def test_replacing_the_program_requires_the_token(shown: Path) -> None:
         assert error.value.code == status
 
 
+@pytest.mark.step("4.11")
 def test_a_file_that_others_can_read_or_a_server_that_is_gone_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from opscope.serve.running_server import show_in_running, state_file
 

@@ -46,6 +46,24 @@ def test_an_example_has_the_boxes_edges_and_tables_of_torchviz(name: str, shown:
     assert in_svg(ours.pipe("svg", encoding="utf-8"))[:2] == original[:2]
 
 
+@pytest.mark.parametrize(
+    "name", [pytest.param("ex2_fanout", marks=pytest.mark.step("2.4")), pytest.param("ex5_gumbel", marks=pytest.mark.step("2.7"))]
+)
+def test_functions_have_shapes_and_dimensions_their_signs(name: str) -> None:
+    """torchviz has neither: it prints the dimension -1 as 18446744073709551615."""
+    tensor, params = PROGRAMS[name]()
+    picture = make_dot(tensor, params=params, show_attrs=True)._repr_svg_()
+    boxes = [
+        [text.text or "" for text in box.iter(f"{SVG}text")]
+        for box in ElementTree.fromstring(picture).iter(f"{SVG}g")
+        if box.get("class") == "box"
+    ]
+    functions = [texts for texts in boxes if texts[0].endswith("Backward0")]
+    assert len(functions) > 2 and all(re.fullmatch(r"float32\[[\d, ]*\]", texts[1]) for texts in functions)
+    dimensions = [texts[texts.index("dim") + 1] for texts in functions if "dim" in texts]
+    assert "-1" in dimensions and "18446744073709551615" not in picture
+
+
 @pytest.mark.step("2.8")
 def test_params_name_the_leaves_in_the_picture() -> None:
     torchviz = pytest.importorskip("torchviz")
