@@ -284,8 +284,9 @@ class ForwardIndex:
                 if self._is_transposed(node, reshaped, key):
                     return [key]
         place, primitive = origin.place, origin.primitive
+        origins = self.origin
         continued = [step.forward for step in steps if step.place == place]
-        same = [forward for forward in continued if any(self.origin[key].primitive == primitive for key in forward)]
+        same = [forward for forward in continued if any(origins[key].primitive == primitive for key in forward)]
         return (
             self._first(same)
             or self._reading(relatives.nodes, values and values.intersection(part.value(name) for name, _ in node.inputs))
@@ -382,9 +383,9 @@ class ForwardIndex:
         forward = self.node[key]
         if not forward.outputs or forward.outputs[0].shape not in reshaped:
             return False
-        nodes = self.parts[key[0]].nodes
-        operands = [nodes[name] for name, _ in forward.inputs]
-        return any(bool(each.outputs) and each.outputs[0].shape == node.outputs[0].shape for each in operands)
+        nodes, shape = self.parts[key[0]].nodes, node.outputs[0].shape
+        operands = [nodes[name].outputs for name, _ in forward.inputs]
+        return any(bool(outputs) and outputs[0].shape == shape for outputs in operands)
 
     def _alike(self, part: Part, node: Node, origin: Origin, feeding: Iterable[NodeKey]) -> list[NodeKey]:
         """The nearest forward node that did to a value of its shape what a node does to a gradient; a negation is of a difference."""
@@ -404,15 +405,16 @@ class ForwardIndex:
         """The forward values that a backward node reads, through the helpers that prepare them."""
         values: set[NodeKey] = set()
         waiting = [node]
+        forward, arguments, same_argument = part.forward, part.arguments, part.same_argument
         for reader in waiting:  # grows while it is walked
             for name, _ in reader.inputs:
-                value = part.value(name)
-                if value in values or len(values) >= _MOST_COMPARED:
+                value = forward.get(name)
+                is_forward = value is not None
+                if value is None:
+                    value = same_argument.get(name) or ((part.graph.name, name) if name in arguments else None)
+                if value is None or value in values or len(values) >= _MOST_COMPARED:
                     continue
-                if name in part.forward:
-                    values.add(value)
-                    if value in self._helpers and value[0] == part.graph.name:
-                        waiting.append(part.nodes[value[1]])
-                elif name in part.arguments or name in part.same_argument:
-                    values.add(value)
+                values.add(value)
+                if is_forward and value in self._helpers and value[0] == part.graph.name:
+                    waiting.append(part.nodes[value[1]])
         return values
