@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from opscope.memory.flow import Flow, ValueKey
 from opscope.memory.reasons import INSTALLED
 from opscope.memory.stacks import Stack, stacks
-from opscope.ops import facts_of
+from opscope.ops import facts_of, plain_name
 from opscope.program import Frame, Node, NodeKey, Program
 from opscope.readers.torch_memory import ALLOCATOR
 from opscope.recording.dumps.inductor_code import GENERATED_BY
@@ -121,7 +121,8 @@ def _own_frames(program: Program, node: Node) -> Sequence[Frame]:
 def _multiplies(program: Program, node: Node) -> bool:
     if facts_of(node.op).control == "fusion":
         return any(facts_of(inner.op).category == "matmul" for name in node.calls for inner in program[name])
-    return facts_of(node.op).category == "matmul"
+    target = str(node.attrs.get("custom_call_target", "")) if plain_name(node.op) == "custom_call" else ""
+    return facts_of(node.op).category == "matmul" or any(word in target for word in ("matmul", "gemm", "conv"))
 
 
 def _calls(flow: Flow, function: Function, inside: Sequence[NodeKey], frames: Mapping[NodeKey, Sequence[Frame]]) -> dict[NodeKey, int]:
@@ -129,11 +130,15 @@ def _calls(flow: Flow, function: Function, inside: Sequence[NodeKey], frames: Ma
     first kind of node that is there as often as there are calls, and of which each one depends on the one before."""
     kinds = {key: (tuple(frames[key]), _SUFFIX.sub("", key[1]), tuple(map(str, flow.forward[key].outputs))) for key in inside}
     times = Counter(kinds.values())
+    # What does not depend on the call, such as a mask, is there once for all of them.
+    varying = {kinds[key] for key in inside if any(flow.makers[operand] in flow.forward for operand in flow.operands[key])}
     most: Counter[int] = Counter()
     for kind, number in times.items():
+        if kind not in varying:
+            continue
         line = next(frame.line for frame in kind[0] if (frame.file, frame.function) == function)
         most[line] = max(most[line], number)
-    usual = min(most.values())  # every line runs in each call, and in a loop inside of the function more often
+    usual = min(most.values(), default=1)  # every line runs in each call, and in a loop inside of the function more often
     calls: dict[NodeKey, int] = {}
     for kind in [kind for kind, number in times.items() if number == usual][:_MOST_TRIED]:
         counted = _counted(flow, kinds, kind)
