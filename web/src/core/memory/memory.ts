@@ -141,3 +141,8 @@ export function comesFirst({ bytes, born, last }: MemoryData, a: number, b: numb
   if (born[a] !== born[b]) return born[a] > born[b];
   return last[a] !== last[b] ? last[a] < last[b] : a < b;
 }
+
+/** A source line without its directories: "/home/me/train.py:39 loss" is "train.py:39 loss". */
+export function shortSource(source: string): string {
+  return source.replace(/^.*[/\\](?=[^/\\]*:\d)/, "");
+}

@@ -1,7 +1,7 @@
 /** The memory of a run as a picture: the lane, what its colours mean, and the largest buffers that are alive at a point. */
 import { kindShade, kindTitle, peakText } from "../memory/kinds";
 import { liveAt } from "../memory/live";
-import type { MemoryData } from "../memory/memory";
+import { type MemoryData, shortSource } from "../memory/memory";
 import { usageOf } from "../memory/usage";
 import { SWATCH, TEXT_AT } from "../scene/legend";
 import { label, paintLane } from "../scene/memoryLane";
@@ -83,7 +83,7 @@ export function memoryPicture(memory: MemoryData, position: number): PanelPictur
       write(kindTitle(memory.kinds[kind]), KIND + TEXT_AT, y, NAME - KIND - TEXT_AT - 8, theme.text);
       if (buffer >= 0) {
         write(nameOf(buffer) + text(memory.output[buffer]) + (count > 1 ? ` ×${count}` : ""), NAME, y, TYPE - NAME - 10, theme.text);
-        write(text((hasTypes ? memory.type : memory.source)[buffer]), TYPE, y, WHY - TYPE - 10, theme.secondary);
+        write(hasTypes ? text(memory.type[buffer]) : shortSource(text(memory.source[buffer])), TYPE, y, WHY - TYPE - 10, theme.secondary);
       }
       write(buffer < 0 ? memory.unusedWhy : text(memory.why[buffer]), WHY, y, whole - WHY, theme.text);
     });

@@ -1,6 +1,7 @@
 /** A line of the list of buffers: a group, equal buffers of repeated layers, or a buffer. */
 import type { JSX } from "preact";
 import { kindShade, kindTitle } from "../../core/memory/kinds";
+import { shortSource } from "../../core/memory/memory";
 import { bytesText } from "../../core/text/quantities";
 import type { LiveRow, Named } from "../engine/memoryProtocol";
 import { NodeLink } from "../panels/nodeLink";
@@ -172,9 +173,4 @@ function whyText({ why, kind, shares }: LiveBuffer): string {
   const title = `${kindTitle(kind)}: `;
   const reason = why.startsWith(title) ? why.slice(title.length) : why;
   return shares ? `in the same memory; ${reason}` : reason;
-}
-
-/** Without the directories: "/home/me/train.py:39 loss" is "train.py:39 loss". */
-function shortSource(source: string): string {
-  return source.replace(/^.*[/\\](?=[^/\\]*:\d)/, "");
 }

@@ -15,7 +15,7 @@ const COLUMNS = [
   ["kind", "166px"],
   ["buffer", "minmax(150px, 1.3fr)"],
   ["why it is alive", "minmax(250px, 2.7fr)"],
-  ["source", "minmax(110px, 0.9fr)"],
+  ["source", "minmax(132px, 0.95fr)"],
   ["type", "minmax(160px, 1.15fr)"],
   ["last use", "minmax(120px, 1fr)"],
   ["module", "minmax(150px, 1.3fr)"],
