@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, load_file
 
+import opscope
 from opscope.errors import OpscopeError
 from opscope.memory.model import Buffer, Memory
 from opscope.memory.schedule import computed_memory
@@ -148,11 +149,15 @@ def test_unknown_sizes_are_counted_as_unknown() -> None:
     assert [row.buffer.bytes for row in memory.live(1)] == [None, None]
 
 
-def test_a_profile_without_types_has_no_memory() -> None:
+def test_a_profile_without_types_has_no_memory(tmp_path: Path) -> None:
+    """Its page has everything else."""
+    profile = str(ROOT / "tests" / "samples" / "kineto" / "eager.json.gz")
     with pytest.raises(
         OpscopeError, match="the memory of eager is unknown: its nodes have no types; pass the program, or a memory snapshot"
     ):
-        read_memory(str(ROOT / "tests" / "samples" / "kineto" / "eager.json.gz"))
+        read_memory(profile)
+    opscope.save(opscope.load(profile), tmp_path / "eager.html")
+    assert "opscope-data-0" in (tmp_path / "eager.html").read_text("utf-8")
 
 
 def test_views_of_pytorch_are_parts_of_what_they_view() -> None:

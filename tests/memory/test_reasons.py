@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
+import pytest
 from conftest import ROOT, load_file
+
+import opscope
+from opscope.memory.shown import memory_of
 
 
 def test_reasons_are_those_that_a_person_found_right() -> None:
@@ -13,3 +19,34 @@ def test_reasons_are_those_that_a_person_found_right() -> None:
     drawn = list(load_file(ROOT / "benchmarks" / "memory_reasons.py").rows())
     assert len(kept) == 40 and all(row["right"] for row in kept)
     assert drawn == [{name: row[name] for name in row if name not in ("right", "note", "was_wrong")} for row in kept]
+
+
+@pytest.mark.frameworks
+def test_a_reason_names_the_layer_that_has_the_value() -> None:
+    """Layers of a Python loop have the same names and lines. Each forward instruction that a reason names has the value as its result or as
+    an operand in the compiler's own text, and the backward instruction reads it."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def loss(weights: list[tuple[Any, Any]], x: Any) -> Any:
+        for up, down in weights:
+            x = x + jax.nn.gelu(x @ up) @ down
+        return (x * x).sum()
+
+    weights = [(jnp.ones((16, 64)), jnp.ones((64, 16)))] * 3
+    compiled = jax.jit(jax.grad(loss)).lower(weights, jnp.ones((32, 16))).compile()
+    entry = compiled.as_text().partition("\nENTRY")[2]
+    operands = {name: re.findall(r"%([\w.-]+)", rest.partition("), ")[0]) for name, rest in re.findall(r"%([\w.-]+) = (.*)", entry)}
+
+    def reads(node: str, value: str) -> bool:
+        return any(name == value or (re.match("bitcast|copy", name) and reads(name, value)) for name in operands[node])
+
+    named = 0
+    for buffer in memory_of(opscope.capture(compiled)).buffers:
+        reason = re.fullmatch(r"saved for backward: (\S+) needs it for the gradient of (.*)", buffer.why)
+        if reason:
+            assert reads(reason[1], buffer.node), buffer.why
+            for forward in reason[2].split(" and "):
+                named += 1
+                assert forward == buffer.node or reads(forward, buffer.node), (buffer.node, buffer.why)
+    assert named >= 3

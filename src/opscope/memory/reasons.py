@@ -24,6 +24,7 @@ INSTALLED = "/site-packages/"
 _REARRANGING = frozenset(["copy", "transpose", "reshape", "bitcast", "convert", "t"])
 _MOST_NAMED = 2
 """A backward node can have more forward nodes; two of them say enough."""
+_MOST_VIEWS = 64
 
 
 _OPTIMIZER_STATE = re.compile(r"opt(im(izer)?)?_?state|exp_avg|momentum_buffer|\]\.(mu|nu|trace)\b", re.IGNORECASE)
@@ -144,7 +145,8 @@ class Reasons:
                 return "temporary", f"a copy of {argument}: {user.id} needs it"
             if all(graph[name].role == "constant" for name, _ in node.inputs) and not node.is_argument:
                 return "temporary", f"filled with constants: {user.id} needs it"
-            forward = self._differentiated(user)
+            user = self._backward_reader(graph, node, user_graph, user)
+            forward = self._differentiated(user, graph, node)
             reason = f"{user.id} needs it for the gradient of {' and '.join(forward)}" if forward else f"{user.id} needs it"
             return "saved", f"saved for backward: {reason}"
         if made_in == BACKWARD and used_in == UPDATE:
@@ -166,11 +168,47 @@ class Reasons:
             return all(inner.is_argument or self._only_rearranges(inner) for body in bodies for inner in body)
         return _only_moves(node) or plain_name(node.op) in _REARRANGING
 
-    def _differentiated(self, node: Node) -> list[str]:
-        """The forward nodes that a backward node differentiates; those that only move or convert values, if there are no others."""
-        names = [link.node for link in node.links if link.kind == BACKWARD_OF]
+    def _backward_reader(self, graph: Graph, node: Node, user_graph: Graph, user: Node) -> Node:
+        """The last node up to `user` that reads a value, or a view of it, in the backward half. PyTorch frees what is saved when the
+        derivative returns, so the last node of the derivative need not be the one that reads it."""
+        if graph is not user_graph:
+            return user
+        end = graph.position[user.id]
+        readers, waiting, seen = [-1], [node.id], {node.id}
+        for name in waiting:  # grows while it is walked
+            for each in graph.users.get(name, ()):
+                at = graph.position[each]
+                if each in seen or at > end:
+                    continue
+                seen.add(each)
+                if _only_moves(graph.nodes[at]) and len(waiting) < _MOST_VIEWS:
+                    waiting.append(each)
+                elif self.direction.get((graph.name, each)) in (RECOMPUTED, BACKWARD):
+                    readers.append(at)
+        return graph.nodes[max(readers)] if max(readers) >= 0 else user
+
+    def _differentiated(self, reader: Node, graph: Graph, node: Node) -> list[str]:
+        """The forward nodes that a backward node differentiates and that made or read a value; those that only move or convert values, if
+        there are no others. Layers without names share their evidence, so links alone may lead to another layer."""
+        names = [link.node for link in reader.links if link.kind == BACKWARD_OF]
         computing = [name for name in names if name in self._places and not _only_moves(self._places[name][1])]
-        return list(dict.fromkeys(map(self._running, computing or names)))[:_MOST_NAMED]
+        value = self._rearranged(graph, node)
+        running = [name for name in dict.fromkeys(map(self._running, computing or names)) if self._uses(graph, name, value)]
+        return running[:_MOST_NAMED]
+
+    def _uses(self, graph: Graph, name: str, value: set[str]) -> bool:
+        """Whether a node made one of these values, or reads one."""
+        if name in value or name not in graph:
+            return name in value
+        return any(not value.isdisjoint(self._rearranged(graph, graph[operand])) for operand, _ in graph[name].inputs)
+
+    def _rearranged(self, graph: Graph, node: Node) -> set[str]:
+        """A node and what it is a view or a copy of, in another layout, shape or type."""
+        names = {node.id}
+        while len(names) < _MOST_VIEWS and len(inputs := {name for name, _ in node.inputs}) == 1 and self._only_rearranges(node):
+            node = graph[inputs.pop()]
+            names.add(node.id)
+        return names
 
     def _running(self, node: str) -> str:
         """What runs a node: the fusion that it is in, or itself."""

@@ -53,8 +53,11 @@ def planner_of(program: Program, recording: Recording | None = None) -> Planner:
 
 
 def is_worth_computing(program: Program) -> bool:
-    """Whether memory is worth computing before somebody asks: the nodes are in the order in which they run, and it takes a second."""
+    """Whether memory is worth computing before somebody asks: the nodes have types and are in the order in which they run, and it takes a
+    second."""
     attrs = program.attrs
+    if not any(node.outputs for node in program.main):  # a profile
+        return False
     if ALLOCATOR in attrs:
         return _SOURCE in vars(program) and len(program.main) <= _MOST_UNASKED
     has_order = attrs.get("is_scheduled") == "true" or GENERATED_BY in attrs or any(node.op.startswith("aten.") for node in program.main)
