@@ -44,3 +44,13 @@ def test_the_box_output_has_a_panel_with_name_and_producer(source: Path, open_fi
     assert "Expand" not in text and "operations" not in text
     panel.get_by_role("button", name=producer, exact=True).click()
     assert viewer.idle()["selectedNode"] == producer
+
+
+def test_a_tuple_that_is_returned_says_so(tmp_path: Path, open_file: Open) -> None:
+    path = tmp_path / "two.hlo"
+    path.write_text(HLO.replace("ROOT add.7", "add.7").replace("\n}", "\n  ROOT both = (f32[2,3]{1,0}, f32[2,3]{1,0}) tuple(add.7, y)\n}"))
+    viewer = open_file(opscope.load(path))
+    viewer.row("output").click()
+    viewer.idle()
+    text = viewer.page.get_by_role("region", name="About the selection").inner_text()
+    assert "both · returned by main" in " ".join(text.split())

@@ -68,8 +68,10 @@ def test_the_plain_file_is_drawn_with_forward_beside_backward(run: Run, tmp_path
         shown[kind] = Counter(re.findall(r">(forward|backward|exponential|divide|multiply|reduce|add)<", picture))
         assert ("inferred from structure" in picture) == (kind == "plain")
     assert shown["plain"] == shown["named"] and shown["plain"]["backward"]
+    run("export", "named.hlo", "-o", "flat.svg", "--forward-backward", "--flatten")
+    assert "no forward and backward halves" not in (tmp_path / "flat.svg").read_text(), "it has halves; a flat picture has no groups"
     info = run("info", "plain.hlo").stdout
-    assert re.search(r"halves +\d+ forward, \d+ backward \(inferred from structure\)", info)
+    assert re.search(r"halves +\d+ forward, \d+ backward operations, with called graphs \(inferred from structure\)", info)
     assert "inferred" not in run("info", "named.hlo").stdout
     counts = json.loads(run("info", "plain.hlo", "--json").stdout)["halves"]
     assert counts == Counter(mark for mark, _ in directions_compared(text))

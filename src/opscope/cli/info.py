@@ -122,7 +122,8 @@ def _halves(info: Info) -> list[tuple[str, str]]:
     """The operations of each half, if they are inferred; if the source states them, the viewer shows them."""
     if info.halves is None:
         return []
-    return [("halves", ", ".join(f"{count:,} {name}" for name, count in info.halves.items()) + " (inferred from structure)")]
+    counts = ", ".join(f"{count:,} {name}" for name, count in info.halves.items())
+    return [("halves", f"{counts} operations, with called graphs (inferred from structure)")]
 
 
 def _blocks(info: Info) -> list[tuple[str, str]]:

@@ -42,6 +42,7 @@ export function nodeFacts(
     role: ROLES[program.nodeRole[node]],
     category: CATEGORIES[program.nodeCategory[node]],
     scope,
+    isReturned: isReturned(index, graph, node),
     outputs: row(outputs.start, node, (i) => ({
       type: valueType(program, outputs.value[i], true),
       bytes: types.bytes[outputs.value[i]],
@@ -116,6 +117,10 @@ export function totals(program: ProgramData): MetricFact[] {
   return program.metrics.map((metric) =>
     metricFact(metric, valuesOf(program, metric).graph[entry], Number.NaN, unknownOf(program, metric)?.graph[entry]),
   );
+}
+
+function isReturned({ program: { graphOutputs } }: ProgramIndex, graph: number, node: number): boolean {
+  return graphOutputs.value.subarray(graphOutputs.start[graph], graphOutputs.start[graph + 1]).includes(node);
 }
 
 function originFacts(index: ProgramIndex, graph: number, node: number): { origin?: NodeName } {

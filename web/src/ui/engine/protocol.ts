@@ -236,6 +236,8 @@ export interface NodeFacts extends NodeName {
   readonly role: string;
   readonly category: string;
   readonly scope: readonly string[];
+  /** Is it a result of its graph? */
+  readonly isReturned: boolean;
   /** `name`: that of the tensor, empty where tensors have none. */
   readonly outputs: readonly { readonly type: string; readonly bytes: number; readonly name: string }[];
   readonly inputs: readonly (NodeName & { readonly output: number })[];

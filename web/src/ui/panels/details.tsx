@@ -60,6 +60,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
           <Icon name="copy" />
         </button>
         {where && ` · ${clipped(where, 2000)}`}
+        {facts.isReturned && ` · returned by ${clipped(facts.graph, 600)}`}
       </p>
       <Actions session={session} facts={facts} />
       <NodeChanges session={session} facts={facts} />

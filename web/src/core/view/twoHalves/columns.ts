@@ -19,7 +19,9 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
   const fixed = spec.depth !== undefined || spec.flatten;
   const visible = unfolded(program, fixed ? spec : asItFits(program, { ...spec, calls: false }));
   const halves = halvesOf(visible);
-  if (!halves) return { ...visible, remarks: [...visible.remarks, NO_HALVES] };
+  // A flat view has no groups, whatever the program has.
+  if (!halves)
+    return spec.flatten && groupingNamed(program, DIRECTION) ? visible : { ...visible, remarks: [...visible.remarks, NO_HALVES] };
   const block = blocksOf(visible, halves);
   const edgeText = savedTexts(program, visible, block);
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
