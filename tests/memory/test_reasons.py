@@ -50,3 +50,15 @@ def test_a_reason_names_the_layer_that_has_the_value() -> None:
                 named += 1
                 assert forward == buffer.node or reads(forward, buffer.node), (buffer.node, buffer.why)
     assert named >= 3
+
+
+@pytest.mark.frameworks
+def test_the_reader_of_a_saved_value_is_named_and_not_the_end_of_its_derivative() -> None:
+    """PyTorch frees what is saved when the derivative returns: the last node of a linear layer's is the sum for its bias."""
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 4))
+    program = opscope.capture(model, torch.ones(2, 4), stage="joint")
+    reasons = {buffer.node: buffer.why for buffer in memory_of(program).buffers if buffer.kind == "saved"}
+    reader = re.fullmatch(r"saved for backward: (mm\w*) needs it for the gradient of addmm_1", reasons["gelu"])
+    assert reader and program.main[reader[1]].op == "aten.mm.default", reasons
+    assert re.fullmatch(r"saved for backward: gelu_backward\w* needs it for the gradient of gelu", reasons["addmm"]), reasons

@@ -181,7 +181,7 @@ class Reasons:
                 if each in seen or at > end:
                     continue
                 seen.add(each)
-                if _only_moves(graph.nodes[at]) and len(waiting) < _MOST_VIEWS:
+                if _passes_on(graph.nodes[at]) and len(waiting) < _MOST_VIEWS:
                     waiting.append(each)
                 elif self.direction.get((graph.name, each)) in (RECOMPUTED, BACKWARD):
                     readers.append(at)
@@ -205,7 +205,10 @@ class Reasons:
     def _rearranged(self, graph: Graph, node: Node) -> set[str]:
         """A node and what it is a view or a copy of, in another layout, shape or type."""
         names = {node.id}
-        while len(names) < _MOST_VIEWS and len(inputs := {name for name, _ in node.inputs}) == 1 and self._only_rearranges(node):
+        while len(names) < _MOST_VIEWS and (_passes_on(node) or self._only_rearranges(node)):
+            inputs = {name for name, _ in node.inputs}
+            if len(inputs) != 1:
+                break
             node = graph[inputs.pop()]
             names.add(node.id)
         return names
@@ -232,6 +235,10 @@ def _type_of(node: Node, index: str) -> TensorType | None:
 def _only_moves(node: Node) -> bool:
     facts = facts_of(node.op)
     return bool(facts.forwards) or facts.spreads or facts.free
+
+
+def _passes_on(node: Node) -> bool:
+    return facts_of(node.op).view or _only_moves(node)
 
 
 def _used_last(last_use: str) -> str:
