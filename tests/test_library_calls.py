@@ -11,6 +11,7 @@ import pytest
 
 import opscope
 from opscope.analysis.cost import CostModel
+from opscope.analysis.library_calls import call_target
 from opscope.program import Program
 from opscope.readers import read
 from opscope.readers.source import Source
@@ -92,3 +93,33 @@ ENTRY main {{
     assert (model.total.flops, model.total.unknown) == (flops, 0)
     assert model.total.bytes == 2 * (8 * 32 + 32 * 16 + 8 * 16 + 8 * 16), "without the workspace"
     assert CostModel(hlo(text.replace(config, "{}"))).unknown_flops_ops == {"custom-call": 1}
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize("form", ["stablehlo", "hlo"])
+@pytest.mark.parametrize(
+    ("mask", "window", "kept"), [("NO_MASK", None, 16 * 16), ("CAUSAL", None, 16 * 17 // 2), ("CAUSAL", 4, 10 + 12 * 4)]
+)
+def test_attention_of_cudnn_costs_what_its_mask_leaves(
+    monkeypatch: pytest.MonkeyPatch, form: str, mask: str, window: int | None, kept: int
+) -> None:
+    """What JAX lowers for a GPU; two products forward, five backward, of two sequences with four heads of 64."""
+    import jax
+    import jax._src.cudnn.fused_attention_stablehlo as cudnn
+    import jax.numpy as jnp
+
+    monkeypatch.setattr(cudnn, "check_cudnn_version", lambda: 91000)
+    monkeypatch.setattr(cudnn, "check_compute_capability", lambda *args: True)
+    kind = getattr(cudnn.MaskType, mask)
+
+    def loss(query: object, key: object, value: object) -> object:
+        return cudnn.dot_product_attention(query, key, value, mask_type=kind, sliding_window_length=window, scale=0.1).sum()
+
+    query = jnp.zeros((2, 16, 4, 64), jnp.bfloat16)
+    lowered = jax.jit(jax.grad(loss, (0, 1, 2))).trace(query, query, query).lower(lowering_platforms=("cuda",))
+    text = lowered.as_text() if form == "stablehlo" else lowered.compiler_ir("hlo").as_hlo_text()
+    program = read(Source(f"step.{'mlir' if form == 'stablehlo' else 'hlo'}", text.encode()))[0]
+    costs = CostModel(program)
+    calls = [costs.node(graph, node) for graph in program for node in graph if call_target(node).startswith("__cudnn")]
+    assert [cost.flops for cost in calls] == [2 * 2 * 4 * 64 * kept * products for products in (2, 5)]
+    assert not any(cost.unknown for cost in calls)

@@ -22,6 +22,7 @@ from opscope.profile.place import IDLE_TIME
 from opscope.program import Program
 from opscope.readers import read
 from opscope.readers.source import Source
+from opscope.readers.torch.readable import program_of_text
 from opscope.recording.pass_costs import pass_costs
 from opscope.render.wire.recording import encode_recording
 from opscope.serve.opening import open_source
@@ -113,6 +114,39 @@ def test_nothing_that_inductor_generated_ran_faster_than_its_limits(log: Path) -
     assert len(in_code) > 20 and all(0 < row["estimated_seconds"] <= row["seconds"] for row in in_code)
     products = {row["op"] for row in data["rows"] if row["flops"]}
     assert products >= {"extern_kernels.mm", "extern_kernels.addmm"}
+
+
+def test_graphs_that_the_program_calls_are_part_of_its_time(log: Path) -> None:
+    """Forward and backward have kernels of unknown FLOPs. They count by their bytes; the cards of passes and the table agree."""
+    recording = load_recording(str(log), device="h200", whole=True, diff=False)
+    assert recording is not None
+    costs = pass_costs(recording, device_of("h200"))
+    launches = costs_of(recording.snapshot(max(costs)).program, device=device_of("h200"))
+    last = list(costs.values())[-1]
+    assert launches.total > 1e-6 and last.estimated_seconds == pytest.approx(launches.total)
+    assert last.unknown_flops and not last.unknown_bytes and launches.missing == 0 and launches.from_bytes == last.unknown_flops
+    shown = [row["estimatedSeconds"] for row in WireReader(encode_recording(recording)).fields["passes"]]
+    assert shown == pytest.approx([cost.estimated_seconds for cost in costs.values()])
+
+
+def test_the_commands_say_what_is_unknown(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", str(log), "--device", "h200"]) == 0
+    text = capsys.readouterr().out
+    assert "partly          23 operations of unknown FLOPs: the time is that of the bytes" in text and "\nunknown" not in text
+    assert main(["cost", str(log), "--by", "flops"]) == 0 and "unknown  23 operations of unknown FLOPs\n" in capsys.readouterr().out
+    assert main(["passes", str(log), "--cost", "--device", "h200"]) == 0
+    assert re.search(r"≥ 102 M {2}9\.45 MB {2}≥ 2\.49 µs", capsys.readouterr().out), "bytes are all known"
+
+
+def test_products_of_autocast_run_at_the_rate_of_their_result() -> None:
+    text = """class f(torch.nn.Module):
+    def forward(self, x: "f32[1024, 1024]", w: "f32[1024, 1024]"):
+        y: "RESULT[1024, 1024]" = torch.matmul(x, w);  x = w = None
+        return (y,)
+"""
+    seconds = [rows(program_of_text(text.replace("RESULT", dtype), "f"), "h200")["y"]["estimated_seconds"] for dtype in ("bf16", "f32")]
+    moved = [(4 + 4 + width) * 1024**2 / 4.8e12 for width in (2, 4)]
+    assert seconds == pytest.approx([max(moved[0], 2 * 1024**3 / 989.4e12), max(moved[1], 2 * 1024**3 / 66.9e12)])
 
 
 def test_the_command_names_the_device_and_what_is_unknown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

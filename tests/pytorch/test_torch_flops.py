@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 import opscope
+from opscope.analysis.causal import causal_position
 from opscope.analysis.cost import CostModel
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.readers.torch.flops import flop_counter
@@ -90,6 +92,30 @@ def test_gradients_of_attention_kernels_cost_what_torch_says(kind: str) -> None:
     query, key, value, gradient = (2, 4, 6, 8), (2, 2, 10, 8), (2, 2, 10, 5), (2, 4, 6, 5)
     count = mult_adds(f"aten._scaled_dot_product_{kind}_attention_backward.default", [gradient, query, key, value], [query], {})
     assert count is not None and 2 * count == sdpa_backward_flop_count(gradient, query, key, value)
+
+
+@pytest.mark.parametrize(("rows", "keys"), [(6, 6), (3, 7), (7, 3)])
+def test_causal_attention_costs_what_its_mask_leaves(rows: int, keys: int) -> None:
+    """torch's counter counts the scores that the mask throws away too; the products of a lower bound are those that it keeps."""
+
+    def attention(causal: bool) -> int:
+        class Model(nn.Module):
+            def forward(self, query: Tensor, key: Tensor) -> Tensor:
+                return functional.scaled_dot_product_attention(query, key, key, is_causal=causal)
+
+        return CostModel(opscope.capture(Model(), torch.rand(2, 4, rows, 8), torch.rand(2, 4, keys, 8))).total.flops
+
+    kept = int(torch.ones(rows, keys).tril().sum())
+    assert (attention(False), attention(True)) == (2 * 2 * 4 * 16 * rows * keys, 2 * 2 * 4 * 16 * kept)
+
+
+def test_every_attention_of_torch_says_where_it_is_causal() -> None:
+    packets = [getattr(torch.ops.aten, name) for name in dir(torch.ops.aten) if re.fullmatch(r"_?scaled_dot_product_.*attention.*", name)]
+    schemas = [packet.default._schema for packet in packets if "default" in packet.overloads() and "_mps" not in str(packet)]
+    assert len(schemas) >= 10
+    for schema in schemas:
+        names = [argument.name for argument in schema.arguments]
+        assert causal_position(f"{schema.name.replace('::', '.')}.default") == names.index("is_causal"), schema.name
 
 
 @pytest.mark.parametrize("transposed", [False, True])

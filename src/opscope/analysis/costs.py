@@ -66,6 +66,8 @@ class Costs:
     times: Times | None
     missing: int = 0
     """Operations whose amount is unknown."""
+    from_bytes: int = 0
+    """Operations of unknown FLOPs, whose time is estimated from their bytes alone."""
     device: Device | None = None
     """The device that times are estimated for."""
     notes: tuple[str, ...] = ()
@@ -84,7 +86,7 @@ class Costs:
         rows = [self._row(row) for row in self.rows]
         data: dict[str, Any] = {"program": self.program, "by": self.by, "per": self.per, "rows": rows, "unknown": self.missing}
         if self.device is not None:
-            data["device"] = self.device.title
+            data |= {"device": self.device.title, "estimated_from_bytes": self.from_bytes}
         if self.times is not None:
             data["profile"] = self._profile(self.times)
         if self.notes:
@@ -142,9 +144,9 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         if times is None or by != TIME:
             raise OpscopeError("has kernels only in a profile, ranked --by time; add --profile FILE, or use --per node")
         rows = _kernels(times)
-        missing = 0
+        missing = from_bytes = 0
     else:
-        rows, missing = _nodes(program, times, by, per, device is not None)
+        rows, missing, from_bytes = _nodes(program, times, by, per, roofline)
         if roofline is not None and per == "node":
             _add_limits(roofline, rows)
     rows = sorted((row for row in rows if by in row.amounts), key=lambda row: -row.amounts[by])
@@ -156,7 +158,7 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         row.share = row.amounts[by] / total if total else 0.0
         reached += row.share
         row.cumulative = reached
-    return Costs(program.name, by, per, "s" if by == TIME else units[by], rows, times, missing, device, notes_of(program))
+    return Costs(program.name, by, per, "s" if by == TIME else units[by], rows, times, missing, from_bytes, device, notes_of(program))
 
 
 def _kernels(times: Times) -> list[CostRow]:
@@ -175,14 +177,14 @@ def _add_limits(roofline: Roofline, rows: list[CostRow]) -> None:
             row.limit = "memory" if roofline.is_memory_bound(graph, graph[row.name]) else "arithmetic"
 
 
-def _nodes(program: Program, times: Times | None, by: str, per: str, is_estimated: bool) -> tuple[list[CostRow], int]:
-    """The rows, and how many operations have no number for what they are ranked by."""
-    names = [FLOPS.name, BYTES.name, *([ESTIMATED_TIME] if is_estimated else [])]
+def _nodes(program: Program, times: Times | None, by: str, per: str, roofline: Roofline | None) -> tuple[list[CostRow], int, int]:
+    """The rows, how many operations have no number for what they are ranked by, and how many are estimated from their bytes alone."""
+    names = [FLOPS.name, BYTES.name, *([] if roofline is None else [ESTIMATED_TIME])]
     names += [by] if by not in (TIME, *names) else []
     key = _KEYS[per]
     rows: dict[Any, CostRow] = {}
     unknown = _unknown(program, by)
-    missing = 0
+    missing = from_bytes = 0
     for graph, node, runs, is_listed_inside in _executed(program, times):
         node_key = (graph.name, node.id)
         columns = {} if is_listed_inside else {name: graph.metrics[name] for name in names if name in graph.metrics}
@@ -190,25 +192,26 @@ def _nodes(program: Program, times: Times | None, by: str, per: str, is_estimate
         if times is not None and node_key in times.seconds:
             amounts[TIME] = times.seconds[node_key] / max(times.steps, 1)
         missing += node_key in unknown and not is_listed_inside
+        from_bytes += roofline is not None and ESTIMATED_TIME in amounts and roofline.is_by_bytes(graph, node)
         if not amounts:
             continue
         name = key(node)
         row = rows.setdefault(node_key if per == "node" else name, CostRow(name, graph.name, node.op, _module(node), _source(node)))
         row.add(amounts, runs)
-    return list(rows.values()), missing
+    return list(rows.values()), missing, from_bytes
 
 
 def _unknown(program: Program, by: str) -> set[NodeKey]:
-    """The operations whose FLOPs or bytes cannot be told from the program."""
-    if by not in (FLOPS.name, BYTES.name, ESTIMATED_TIME):
+    """The operations whose FLOPs or bytes cannot be told from the program, or whose time cannot be estimated for that reason."""
+    which = {FLOPS.name: "unknown_flops", BYTES.name: "unknown_bytes", ESTIMATED_TIME: "unknown"}.get(by)
+    if which is None:
         return set()
     model = CostModel(program)
-    which = {FLOPS.name: "unknown_flops", BYTES.name: "unknown_bytes"}.get(by, "unknown")
     return {
         (graph.name, node.id)
         for graph in executed_graphs(program)
         for node, cost in zip(graph.nodes, model.nodes(graph), strict=True)
-        if getattr(cost, which)
+        if getattr(cost, which) and not (by == ESTIMATED_TIME and node.id in graph.metrics.get(ESTIMATED_TIME, ()))
     }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 
+from opscope.analysis.causal import causal_part
 from opscope.analysis.composite_flops import composite_flops, is_composite
 from opscope.analysis.library_calls import library_flops
 from opscope.analysis.moved import size_of, values
@@ -93,6 +94,7 @@ def _product(graph: Graph, node: Node) -> int | None:
     count = _count_mult_adds(node, inputs)
     if count is None or out is None or UNKNOWN_TYPE in inputs:
         return None
+    count = causal_part(node.op, count, _operand_shapes(node, inputs), node.attrs)
     return 2 * count + (out if plain_name(node.op) in _ADDED_PRODUCTS and len(inputs) > 2 else 0)
 
 
@@ -116,11 +118,14 @@ def multiply_adds(graph: Graph, node: Node) -> int | None:
 
 
 def _count_mult_adds(node: Node, inputs: list[TensorType]) -> int | None:
-    shapes = [kind.shape for kind in inputs]
+    return mult_adds(node.op, _operand_shapes(node, inputs), [kind.shape for kind in node.outputs], node.attrs)
+
+
+def _operand_shapes(node: Node, inputs: list[TensorType]) -> list[tuple[int | str, ...]]:
     views = node.attrs.get(OPERAND_SHAPES_ATTR)
     if isinstance(views, list | tuple) and all(isinstance(shape, list | tuple) for shape in views):
-        shapes = [tuple(shape) for shape in views]
-    return mult_adds(node.op, shapes, [kind.shape for kind in node.outputs], node.attrs)
+        return [tuple(shape) for shape in views]
+    return [kind.shape for kind in inputs]
 
 
 def _sort(graph: Graph, node: Node) -> int | None:

@@ -6,10 +6,12 @@ What a call computes follows from its operands and from the configuration that X
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from opscope.analysis.causal import needed
 from opscope.analysis.window import convolution_taps
 from opscope.program import Node, TensorType, whole_number
 
@@ -20,6 +22,7 @@ ANNOTATIONS = frozenset(
 """Calls that compute nothing: they say where a value is."""
 _EPILOGUES = {"BIAS": 1, "RELU": 1, "GELU": 9}
 """Operations per element that a product's epilogue adds; a GELU is the nine that XLA replaces by it."""
+_ESCAPED = re.compile(r"\\([0-9A-Fa-f]{2})")
 _PREFIXES = ("__cublas$", "__cudnn$", "__onednn$")
 
 Types = Sequence[TensorType]
@@ -27,7 +30,7 @@ Types = Sequence[TensorType]
 
 def library_flops(node: Node, inputs: Types) -> int | None:
     """The operations of a custom call, or None if it is not one that opscope knows, or if a size is not a number."""
-    target = str(node.attrs.get("custom_call_target", ""))
+    target = call_target(node)
     if target in ANNOTATIONS:
         return 0
     rule = next((rule for prefix, rule in _RULES if target.startswith(prefix)), None)
@@ -39,16 +42,23 @@ def library_flops(node: Node, inputs: Types) -> int | None:
         return None
 
 
+def call_target(node: Node) -> str:
+    """What a custom call calls. StableHLO has the name in quotes, as `call_target_name`; empty if the node is not a custom call."""
+    return str(node.attrs.get("custom_call_target") or node.attrs.get("call_target_name") or "").strip('"')
+
+
 def workspace(node: Node) -> int | None:
     """Which result of a library call is its scratch memory: the last one, of bytes."""
     outputs = node.outputs
-    is_library = len(outputs) > 1 and str(node.attrs.get("custom_call_target", "")).startswith(_PREFIXES)
-    return len(outputs) - 1 if is_library and outputs[-1].dtype in ("s8", "u8") and len(outputs[-1].shape) == 1 else None
+    is_library = len(outputs) > 1 and call_target(node).startswith(_PREFIXES)
+    return len(outputs) - 1 if is_library and outputs[-1].dtype in ("s8", "u8", "i8", "ui8") and len(outputs[-1].shape) == 1 else None
 
 
 def _config(node: Node) -> Mapping[str, Any]:
     """The configuration of a call, without the envelope that newer versions of XLA put around it."""
     text = str(node.attrs.get("backend_config", "")) or "{}"
+    if text.startswith('"') and text.endswith('"'):  # StableHLO writes a quotation mark in a string as \\22
+        text = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text[1:-1])
     config = json.loads(json.loads(f'"{text}"') if text.startswith('{\\"') else text)  # older versions quote it
     inner = [value for key, value in config.items() if key.endswith("_backend_config") and isinstance(value, dict)]
     return inner[0] if inner else config
@@ -100,11 +110,14 @@ def _attention_backward(node: Node, inputs: Types) -> int | None:
 
 def _attention_products(node: Node, query: int | None, value: int | None, of_query: int, of_value: int) -> int | None:
     """Each element of the query is multiplied by every key, and each element of the result comes from every value."""
-    sizes = [whole_number(size) for size in _config(node)["intermediate_tensor_shape"]["dimensions"]]
+    config = _config(node)
+    sizes = [whole_number(size) for size in config["intermediate_tensor_shape"]["dimensions"]]
     rows, keys = sizes[-2:]
     if query is None or value is None or rows is None or keys is None:
         return None
-    return 2 * keys * (of_query * query + of_value * value)
+    flops = 2 * keys * (of_query * query + of_value * value)
+    is_causal = "CAUSAL" in str(config.get("mask_type", ""))
+    return needed(flops, rows, keys, whole_number(config.get("sliding_window_length"))) if is_causal else flops
 
 
 _RULES: tuple[tuple[str, Callable[[Node, Types], int | None]], ...] = (

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from opscope.analysis.cost import FREE, CostModel, runs_graphs
 from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.devices import Device, device_from
+from opscope.analysis.library_calls import call_target
 from opscope.errors import OpscopeError
 from opscope.ops import CATEGORIES, LOOPS, category_of, facts_of
 from opscope.ops.loops import trip_count
@@ -31,6 +32,8 @@ _VECTOR = ("", False)
 _LOOP_KERNEL = re.compile(r"(?:triton_(?:poi|per|red|for)|cpp)_fused_")
 """A kernel that Inductor generated from loops: of elements or of a reduction, not of products. Its arithmetic is unknown, and taken to be
 cheap beside its memory traffic."""
+_AUTOCAST = ("bfloat16", "float16")
+"""Products of 32-bit numbers with such a result are computed in it: PyTorch's autocast converts the operands, unseen in the graph."""
 _XLA_DIALECTS = ("", "stablehlo", "mhlo", "chlo")
 
 
@@ -64,15 +67,25 @@ class Roofline:
                     continue
                 work = self._work_of(graph, node, cost.flops)
                 self._work[graph.name].update(work)
-                seconds = self._run(graph, node) if runs_graphs(node) else self._step(work, cost.bytes)
-                is_known = not cost.unknown or (not cost.unknown_bytes and _LOOP_KERNEL.match(node.op))
+                if runs_graphs(node):
+                    seconds = self._run(graph, node)
+                    is_known = bool(seconds) or not cost.unknown
+                else:
+                    seconds = self._step(work, cost.bytes)
+                    is_known = not cost.unknown or self.is_by_bytes(graph, node)
                 if is_known and seconds is not None and graph.name not in inlined:
                     self.seconds[graph.name][node.id] = seconds
 
     def on_nodes(self) -> Program:
-        """The program with the estimated seconds of each node. A node of unknown cost has none."""
+        """The program with the estimated seconds of each node. A node of unknown cost has none, and a call has those of what is known of
+        the graphs that it runs."""
         program = self.program.with_columns({Metric(ESTIMATED_TIME, "s", "sum", "estimated"): self.seconds})
         return replace(program, attrs={**program.attrs, ESTIMATED_FOR: self.device.to_dict()})
+
+    def is_by_bytes(self, graph: Graph, node: Node) -> bool:
+        """Whether the FLOPs of a node are unknown, and its time is that of its bytes."""
+        cost = self.costs.node(graph, node)
+        return bool(cost.unknown_flops and not cost.unknown_bytes and _LOOP_KERNEL.match(node.op))
 
     def is_memory_bound(self, graph: Graph, node: Node) -> bool:
         """Whether moving the node's bytes takes longer than its arithmetic."""
@@ -88,7 +101,10 @@ class Roofline:
         source, index = node.inputs[0]
         outputs = graph[source].outputs
         dtype = outputs[max(index, 0)].dtype if outputs else ""
-        return Counter({(dtype, name_of(node.op).dialect in _XLA_DIALECTS): flops})
+        is_xla = name_of(node.op).dialect in _XLA_DIALECTS
+        if not is_xla and dtype == "float32" and node.outputs and node.outputs[0].dtype in _AUTOCAST:
+            dtype = node.outputs[0].dtype
+        return Counter({(dtype, is_xla): flops})
 
     def _step(self, work: _Work, moved: int) -> float:
         return max(self._arithmetic(work), moved / self.device.bandwidth)
@@ -112,4 +128,4 @@ class Roofline:
 
 def _is_product(node: Node) -> bool:
     """Whether a node's arithmetic is products, which a device computes faster than the rest; library calls compute nothing else."""
-    return CATEGORIES[category_of(node.op)] == "matmul" or "custom_call_target" in node.attrs
+    return CATEGORIES[category_of(node.op)] == "matmul" or bool(call_target(node))

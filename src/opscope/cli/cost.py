@@ -210,7 +210,10 @@ def _facts(costs: Costs) -> list[tuple[str, str]]:
     if costs.by != _TIME:
         facts.append((costs.by, f"{_amount(costs.total, costs.unit)} per step"))
     if costs.missing:
-        facts.append(("unknown", f"{count(costs.missing, 'operation')} of unknown {costs.by}"))
+        what = {"flops": "FLOPs", "bytes": "bytes"}.get(costs.by, "FLOPs or bytes, so without an estimated time")
+        facts.append(("unknown", f"{count(costs.missing, 'operation')} of unknown {what}"))
+    if costs.from_bytes:
+        facts.append(("partly", f"{count(costs.from_bytes, 'operation')} of unknown FLOPs: the time is that of the bytes"))
     return facts + [("note", note) for note in costs.notes]
 
 

@@ -203,9 +203,9 @@ def _lines(rows: list[Row], everything: bool, costs: Mapping[int, PassCost], pea
 def _cost_cells(cost: PassCost | None) -> list[str]:
     if cost is None:
         return [""] * len(_COSTS)
-    least = "≥ " if cost.unknown else ""
-    seconds = "" if cost.estimated_seconds is None else least + short_seconds(cost.estimated_seconds)
-    return [least + short_number(cost.flops), least + short_bytes(cost.bytes), seconds]
+    flops, moved, either = ("≥ " if unknown else "" for unknown in (cost.unknown_flops, cost.unknown_bytes, cost.unknown))
+    seconds = "" if cost.estimated_seconds is None else either + short_seconds(cost.estimated_seconds)
+    return [flops + short_number(cost.flops), moved + short_bytes(cost.bytes), seconds]
 
 
 def _peak_cells(peak: PassPeak | None) -> list[str]:

@@ -18,7 +18,9 @@ class PassCost(NamedTuple):
     flops: int
     bytes: int
     unknown: int
-    """Operations of unknown cost, which the numbers leave out."""
+    """Operations of unknown cost, which the numbers leave out: FLOPs of `unknown_flops` of them, bytes of `unknown_bytes`."""
+    unknown_flops: int = 0
+    unknown_bytes: int = 0
     estimated_seconds: float | None = None
 
 
@@ -29,7 +31,7 @@ def pass_costs(snapshots: Iterable[Snapshot], device: Device | None = None, prog
         roofline = None if device is None else Roofline(program, device)
         total = (CostModel(program) if roofline is None else roofline.costs).total
         seconds = None if roofline is None else sum(roofline.seconds[program.entry].values())
-        return PassCost(total.flops, total.bytes, total.unknown, seconds)
+        return PassCost(total.flops, total.bytes, total.unknown, total.unknown_flops, total.unknown_bytes, seconds)
 
     return per_pass(snapshots, cost, progress)
 

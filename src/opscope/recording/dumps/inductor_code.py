@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from opscope.analysis.causal import IS_CAUSAL, causal_position
 from opscope.errors import SourceError
 from opscope.profile.kineto.place import LAUNCH_ATTR
 from opscope.program import OPERAND_SHAPES_ATTR, GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef, dimension
@@ -228,7 +229,10 @@ class _Reader:
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         if "convolution" in kernel and len(call.args) > 10:  # convolution_backward, by position
             given |= {"transposed": call.args[7], "output_mask": call.args[10]}
-        for name in ("transposed", "output_mask"):
+        position = causal_position(kernel)
+        if position is not None and len(call.args) > position:
+            given[IS_CAUSAL] = call.args[position]
+        for name in ("transposed", "output_mask", IS_CAUSAL):
             with suppress(KeyError, ValueError, TypeError, RecursionError):
                 settings[name] = ast.literal_eval(given[name])
         return settings
