@@ -11,11 +11,13 @@ from opscope.analysis.directions import directions
 from opscope.analysis.enrich import is_enriched
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
+from opscope.memory.generated import copied_argument, launch_name, module_of_argument, saved_for
 from opscope.memory.model import Buffer, Kind
 from opscope.memory.order import is_half, running_order
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, RECOMPUTED, UPDATE, Graph, Node, NodeKey, Program, TensorType
+from opscope.recording.dumps.inductor_code import GENERATED_BY
 
 _BYTES = frozenset(["s8", "u8"])
 _TRUTH = frozenset(["pred", "bool", "i1"])
@@ -40,6 +42,7 @@ class Reasons:
 
     def __init__(self, program: Program) -> None:
         self.program = program if is_enriched(program) else with_backward_links(with_halves(program))
+        self._is_generated = GENERATED_BY in program.attrs
 
     @cached_property
     def _places(self) -> Mapping[str, Place]:
@@ -79,7 +82,7 @@ class Reasons:
             kind=kind,
             type=_type_of(node, buffer.output),
             why=why,
-            scope=node.scope,
+            scope=node.scope or (module_of_argument(node) if self._is_generated else ()),
             source=str(next((frame for frame in frames if INSTALLED not in frame.file), frames[0])) if frames else "",
         )
 
@@ -112,7 +115,7 @@ class Reasons:
             return "temporary", f"says whether {loop} goes on"
         if user is None:
             return "temporary", _used_last("")
-        kind, why = self._of_halves(graph, node, *user)
+        kind, why = self._of_halves(graph, node, _number(buffer.output), *user)
         loop = self._carrying_loop(graph, node, *user) if kind == "temporary" else ""
         return (kind, f"carried by {loop}") if loop else (kind, why)
 
@@ -135,26 +138,33 @@ class Reasons:
         is_root = any(name == user.id for name, _ in user_graph.outputs)
         return self._loops.get(user_graph.name, "") if is_root and user_graph.name == graph.name else ""
 
-    def _of_halves(self, graph: Graph, node: Node, user_graph: Graph, user: Node) -> tuple[Kind, str]:
+    def _of_halves(self, graph: Graph, node: Node, output: int, user_graph: Graph, user: Node) -> tuple[Kind, str]:
         """What a value is for in a training step."""
         made_in = self.direction.get((graph.name, node.id), "")
         used_in = self.direction.get((user_graph.name, user.id), "")
         if made_in == FORWARD and used_in in (RECOMPUTED, BACKWARD):
             argument = self._copied(graph, node)
             if argument:
-                return "temporary", f"a copy of {argument}: {user.id} needs it"
+                return "temporary", f"a copy of {argument}: {self._named(user)} needs it"
             if all(graph[name].role == "constant" for name, _ in node.inputs) and not node.is_argument:
-                return "temporary", f"filled with constants: {user.id} needs it"
+                return "temporary", f"filled with constants: {self._named(user)} needs it"
+            if self._is_generated:
+                return "saved", f"saved for backward: {saved_for(node, output, user)}"
             user = self._backward_reader(graph, node, user_graph, user)
             forward = self._differentiated(user, graph, node)
             reason = f"{user.id} needs it for the gradient of {' and '.join(forward)}" if forward else f"{user.id} needs it"
             return "saved", f"saved for backward: {reason}"
         if made_in == BACKWARD and used_in == UPDATE:
             return "gradient", f"gradient: the update in {user.id} needs it"
-        return "temporary", _used_last(user.id)
+        return "temporary", _used_last(self._named(user))
+
+    def _named(self, node: Node) -> str:
+        return launch_name(node) if self._is_generated else node.id
 
     def _copied(self, graph: Graph, node: Node) -> str:
         """The argument of the program that a value is a copy of, in another layout or type; empty if it is computed."""
+        if self._is_generated:
+            return copied_argument(graph, node, self.program.main)
         while graph is self.program.main and not node.is_argument:
             inputs = {name for name, _ in node.inputs}
             if len(inputs) != 1 or not self._only_rearranges(node):
@@ -227,9 +237,15 @@ def _type_of(node: Node, index: str) -> TensorType | None:
     numbers = index.strip("{}")
     if "," in numbers:
         return None
-    number = int(numbers) if numbers else 0
+    number = _number(index)
     is_table = not numbers and len(node.outputs) != 1
     return None if is_table or number >= len(node.outputs) else node.outputs[number]
+
+
+def _number(index: str) -> int:
+    """The first number of `{1}`; 0 for none."""
+    digits = index.strip("{}").split(",")[0]
+    return int(digits) if digits else 0
 
 
 def _only_moves(node: Node) -> bool:

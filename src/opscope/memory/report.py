@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from opscope.memory.model import Buffer, Live, Memory
 
 _NUMBER = re.compile(r"\d+")
-_SUFFIX = re.compile(r"[._]\d+$")
+_SUFFIX = re.compile(r"[._]?\d+$")
 """What tells nodes of one kind apart."""
 
 

@@ -12,6 +12,7 @@ from itertools import groupby
 
 from opscope.gc_pause import without_collecting
 from opscope.memory.aliases import Aliases, Value, parameter_number
+from opscope.memory.generated import argument_kind, gradient_made
 from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.order import Order, running_order
 from opscope.memory.plan import Allocation, Span, allocations_of, make_plan
@@ -166,6 +167,8 @@ def _workspaces(order: Order, aliases: Aliases, is_generated: bool) -> Iterator[
 def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Value, gradient_of: str, to_the_end: bool) -> tuple[Kind, str]:
     donated = next((aliases.values[number].node for number in allocation.values if number in aliases.donated), None)
     if value.node.is_argument and value.graph == program.entry:
+        if GENERATED_BY in program.attrs:
+            return argument_kind(value.node)
         if value.node.role in ("input", "buffer"):
             return value.node.role, value.node.role
         number = value.node.attrs.get("parameter_number")
@@ -175,7 +178,7 @@ def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Val
     if gradient_of:
         return "gradient", f"gradient of {gradient_of}"
     if allocation.is_output and to_the_end and value.graph == BACKWARD and GENERATED_BY in program.attrs:
-        return "gradient", "gradient"
+        return "gradient", gradient_made(value.node, value.output)
     if allocation.is_output and to_the_end:
         return "output", f"output, aliases parameter {parameter_number(donated)}" if donated else ""
     return "temporary", ""

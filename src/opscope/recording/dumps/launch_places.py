@@ -172,10 +172,10 @@ def modules_of(dynamo: Program) -> dict[str, Path]:
 
 def _owners(dynamo: Program) -> dict[str, Path | None]:
     """The inputs of Dynamo's graph, with the modules of those that are parameters."""
-    return {node.id: _module(node.id) for node in dynamo.main if not node.inputs and node.role != "op"}
+    return {node.id: module_of(node.id) for node in dynamo.main if not node.inputs and node.role != "op"}
 
 
-def _module(name: str) -> Path | None:
+def module_of(name: str) -> Path | None:
     """The module of a parameter of Dynamo's graph."""
     path = _REGISTERED.split(name)[0]
     if path == name:

@@ -23,6 +23,7 @@ from opscope.readers.torch.readable import program_of_text
 from opscope.recording.dumps import TORCH
 from opscope.recording.dumps.inductor_code import GeneratedCode
 from opscope.recording.dumps.launch_places import Compiled, with_places
+from opscope.recording.dumps.launch_values import with_names, with_values
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, joined, result_names
 from opscope.recording.hooks.torch_compile.lineage import partition_origins, placed, retargeted
 from opscope.recording.model import Origin, Recording
@@ -242,6 +243,8 @@ class _Chain:
         origins: Iterable[Origin] = ()
         if kind == "dynamo_output_graph":
             self._dynamo = program
+        else:
+            program = with_names(program, self._dynamo)
         if kind == "aot_forward_graph":
             self._parts = {FORWARD: program}
             self._awaits_backward = True
@@ -270,7 +273,7 @@ class _Chain:
             mappings = json.loads(payload)
         except (ValueError, RecursionError):
             return
-        self._sources = _lists(mappings, "postToPre") or self._sources
+        self._sources = {**_lists(mappings, "postToPre"), **self._sources}  # both halves may have nodes of one name
         self._end_code(_lists(mappings, "cppCodeToPost"))
 
     def end(self) -> None:
@@ -287,7 +290,9 @@ class _Chain:
         graph = self._parts.get(part, self._whole)
         inputs = {} if graph is None else {node.id: node for node in graph.main if not node.inputs}
         launches = code.program(self._title, inputs)
-        launches, origins = with_places(launches, Compiled(self._dynamo, self._forward, self._sources, graph, nodes, part == BACKWARD))
+        compiled = Compiled(self._dynamo, self._forward, self._sources, graph, nodes, part == BACKWARD)
+        launches, origins = with_places(launches, compiled)
+        launches = with_values(launches, compiled)
         pipeline, name = _STAGES[_CODE]
         if part == FORWARD:
             self._forward = graph

@@ -135,7 +135,7 @@ def _gradients(graph: Graph) -> tuple[Node, ...]:
 
 def _names_only(node: Node) -> KnownDetails:
     """The details of an input without its module, which it has inside the halves."""
-    return KnownDetails({name: value for name, value in node.attrs.items() if name in ("name", "label", "trainable")})
+    return KnownDetails({name: value for name, value in node.attrs.items() if name in ("name", "label", "trainable", "registered")})
 
 
 def _type(node: Node, index: int) -> TensorType:
