@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from conftest import Run
 
 from browser.harness import Open, Viewer, until
 from opscope.loading import load_all
+from opscope.memory.flow import value_key
 from opscope.memory.model import Memory
 from opscope.memory.shown import planner_of, remember_source
 from opscope.memory.sources import read_memory
@@ -22,6 +24,7 @@ from opscope.recording.sources import open_recording
 from opscope.render.writers.html import write
 from opscope.view_options import ViewOptions
 
+SAMPLES = Path(__file__).parents[1] / "samples"
 SNAPSHOTS = Path(__file__).parents[1] / "memory" / "snapshots"
 
 
@@ -221,8 +224,33 @@ def test_a_snapshot_of_pytorch_opens_with_its_memory(open_address: Open, server:
     suggested = answer(planner_of(program), [], suggests=True)
     status = viewer.page.get_by_role("status", name="What if").inner_text()
     assert status.startswith(f"Estimated, with {len(suggested.changes)} changes: {short_bytes(suggested.result.memory.live_peak)}")
+    assert status.endswith("an unknown number of FLOP computed again"), "an allocator does not know what computes a value"
     viewer.page.get_by_text("What to write").click()
     assert suggested.advice[-1] in viewer.page.get_by_role("region", name="Memory", exact=True).inner_text()
+
+
+def test_suggest_marks_what_a_checkpoint_recomputes(open_address: Open, server: Callable[..., str], tmp_path: Path) -> None:
+    log = tmp_path / "compiled.log"
+    log.write_bytes(gzip.decompress((SAMPLES / "kineto" / "compiled.log.gz").read_bytes()))
+    (memory,) = read_memory(str(log))
+    viewer = open_address(server(log))
+    viewer.key("u")
+    to_the_last_pass(viewer)
+    until(lambda: len(cells(viewer)) > 5)
+    why = "saved for backward: buf24 (gelu_backward) needs linear for the gradient of gelu"
+    (largest,) = [row for row in cells(viewer) if why.partition(": ")[2] in row]
+    assert "2×" in " ".join(largest) and "kept" in " ".join(largest)
+    viewer.press("Suggest")
+    status = viewer.page.get_by_role("status", name="What if")
+    until(lambda: "with 1 change" in status.inner_text())
+    until(lambda: any("recomputed" in row and why.partition(": ")[2] in row for row in cells(viewer)))
+    marked = [row for row in cells(viewer) if "recomputed" in row or "some recomputed" in row]
+    (program,) = load_all(str(log))
+    result = answer(planner_of(program), [], suggests=True).result
+    live = memory.live(memory.peak)
+    assert sum(value_key(each.buffer) in result.checkpointed for each in live) >= len(marked) > 0
+    viewer.press("Clear what-if")
+    until(lambda: not any("recomputed" in row for row in cells(viewer)))
 
 
 def test_the_lane_and_the_graph_are_linked(viewer: Viewer, memory: Memory) -> None:

@@ -92,7 +92,7 @@ def test_the_launch_in_a_reason_reads_the_value(path: Path) -> None:
     saved = [buffer for buffer in memory.buffers if buffer.kind == "saved"]
     assert saved
     for buffer in saved:
-        reason = re.match(r"saved for backward: (\w+) \([\w, ]+\) needs (\w+)", buffer.why)
+        reason = re.match(r"saved for backward: (?:a copy of \S+, which )?(\w+) \([\w, ]+\) needs\b", buffer.why)
         assert reason, buffer.why
         output = int(buffer.output.strip("{}") or 0)
         names = {name for number, name, _ in program["forward"][buffer.node].attrs["values"] if number == output}

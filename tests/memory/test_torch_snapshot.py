@@ -151,6 +151,7 @@ def test_what_if_of_a_snapshot_knows_when_blocks_are_made_and_freed() -> None:
     (served,) = open_source(file)
     answer = answer_to(planner_of(served.program()), [], suggests=True)
     assert answer.result.memory.live_peak < snapshot("transformer_early").live_peak
+    assert answer.result.known_flops is None, "an allocator does not know what computes a value"
     assert answer.advice and all("torch.utils.checkpoint.checkpoint(" in line and "make.py:" in line for line in answer.advice)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from opscope.cli.progress import progress
 from opscope.cli.source import read_one
-from opscope.cli.table import blocks, table
+from opscope.cli.table import blocks, count, table
 from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
@@ -15,6 +15,7 @@ _MOST_OTHERS = 8
 
 if TYPE_CHECKING:
     from opscope.memory.suggest import Answer, Suggestion
+    from opscope.memory.what_if import WhatIf
 
 
 def show(source: str, module: str | None, format: str | None, part: Part, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
@@ -38,7 +39,7 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
     facts = [
         ("program", program.name),
         ("in use at the peak", f"{short_bytes(before)}{reserved}, with these changes {short_bytes(result.memory.live_peak)}, estimated"),
-        ("computed again", f"{short_number(result.flops)} FLOP" + (f", unknown for {result.unknown}" if result.unknown else "")),
+        ("computed again", _again(result)),
     ]
     if planner.memory.remark:
         facts.append(("note", planner.memory.remark))
@@ -61,8 +62,17 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
 def _rows(title: str, suggestions: list[Suggestion]) -> list[str]:
     rows = [(title, "peak", "FLOP again", "saved at the peak", "values")]
     for each in suggestions:
-        rows.append((each.name, short_bytes(each.peak), short_number(each.flops), short_bytes(each.bytes), str(len(each.buffers))))
+        known = "unknown" if each.known_flops is None else ("≥ " if each.unknown else "") + short_number(each.flops)
+        rows.append((each.name, short_bytes(each.peak), known, short_bytes(each.bytes), str(len(each.buffers))))
     return table(rows, "lrrrr")
+
+
+def _again(result: WhatIf) -> str:
+    if result.known_flops is None:
+        return f"FLOPs unknown ({count(result.unknown, 'operation')})"
+    return f"{short_number(result.flops)} FLOP" + (
+        f", without {count(result.unknown, 'operation')} of unknown cost" if result.unknown else ""
+    )
 
 
 def _json(before: int, answer: Answer) -> dict[str, Any]:
@@ -70,7 +80,7 @@ def _json(before: int, answer: Answer) -> dict[str, Any]:
     return {
         "bytes": before,
         "bytes_after": result.memory.live_peak,
-        "flops": result.flops,
+        "flops": result.known_flops,
         "unknown_flops": result.unknown,
         "moved_bytes": result.moved,
         "curve": [list(point) for point in result.memory.curve],
@@ -88,7 +98,8 @@ def _suggestion_json(each: Suggestion) -> dict[str, Any]:
         "changes": list(map(str, each.changes)),
         "nodes": [buffer.node for buffer in each.buffers],
         "bytes": each.bytes,
-        "flops": each.flops,
+        "flops": each.known_flops,
+        "unknown_flops": each.unknown,
         "peak_bytes": each.peak,
         "advice": list(each.code),
     }

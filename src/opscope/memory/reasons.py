@@ -144,6 +144,8 @@ class Reasons:
         used_in = self.direction.get((user_graph.name, user.id), "")
         if made_in == FORWARD and used_in in (RECOMPUTED, BACKWARD):
             argument = self._copied(graph, node)
+            if argument and self._is_generated:  # a checkpoint around its module makes the copy again
+                return "saved", f"saved for backward: a copy of {argument}, which {self._named(user)} needs"
             if argument:
                 return "temporary", f"a copy of {argument}: {self._named(user)} needs it"
             if all(graph[name].role == "constant" for name, _ in node.inputs) and not node.is_argument:

@@ -34,9 +34,16 @@ class Suggestion(NamedTuple):
     """What is saved for backward and recomputed instead."""
     flops: float
     """Computed again, as far as it is known."""
+    unknown: int
+    """Recomputed nodes whose FLOPs are not known."""
     peak: int
     """The most bytes in use with this change, and with those before it in a list of suggestions."""
     code: tuple[str, ...]
+
+    @property
+    def known_flops(self) -> float | None:
+        """None if nothing is known of what is computed again."""
+        return self.flops if self.flops or not self.unknown else None
 
     @property
     def bytes(self) -> int:
@@ -111,9 +118,10 @@ def suggest(planner: Planner, given: Sequence[Change] = ()) -> tuple[list[Sugges
 
 
 def _tried(planner: Planner, option: _Option, changes: Sequence[Change]) -> Suggestion:
-    alone = planner.what_if(changes).flops if changes else 0.0
+    flops, unknown = planner.what_if(changes)[1:3] if changes else (0.0, 0)
     result = planner.what_if([*changes, *option.changes])
-    return Suggestion(option.name, option.changes, option.buffers, result.flops - alone, result.memory.live_peak, option.code)
+    peak = result.memory.live_peak
+    return Suggestion(option.name, option.changes, option.buffers, result.flops - flops, result.unknown - unknown, peak, option.code)
 
 
 def _options(planner: Planner) -> list[_Option]:

@@ -66,6 +66,13 @@ class WhatIf(NamedTuple):
     """Recomputed nodes whose FLOPs are not known."""
     moved: int
     """Bytes that leave the device and come back."""
+    checkpointed: frozenset[ValueKey] = frozenset()
+    """The values that are recomputed because a function or module is, all of them or the parts of a loop's iterations."""
+
+    @property
+    def known_flops(self) -> float | None:
+        """None if nothing is known of what is computed again."""
+        return self.flops if self.flops or not self.unknown else None
 
 
 class Planner:
@@ -116,7 +123,8 @@ class Planner:
         moved = sum(2 * (self._buffers[key].bytes or 0) for key in gaps if key not in again)
         flops = sum(self.flops.get(node, 0.0) for node in computed)
         flops += sum(self._loop_flops(self.checkpoints[change.node]) for change in changes if change.action == CHECKPOINT)
-        return WhatIf(replace(self.memory, buffers=buffers), flops, len(computed - self.flops.keys()), moved)
+        checkpointed = frozenset(key for key in gaps if (self._buffers[key].graph, self._buffers[key].node) in nodes) | loops.keys()
+        return WhatIf(replace(self.memory, buffers=buffers), flops, len(computed - self.flops.keys()), moved, checkpointed)
 
     def _checked(self, changes: Iterable[Change]) -> tuple[dict[str, str], dict[NodeKey, str]]:
         """What is done to the values of each node, and the nodes that functions or modules compute again, with the call they are in."""

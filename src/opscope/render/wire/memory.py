@@ -11,7 +11,8 @@ from math import nan
 from typing import Any, get_args
 
 from opscope.gc_pause import without_collecting
-from opscope.memory.model import UNUSED, Kind, Memory
+from opscope.memory.flow import value_key
+from opscope.memory.model import UNUSED, Buffer, Kind, Memory
 from opscope.memory.shown import is_worth_computing, memory_of, planner_of
 from opscope.memory.suggest import answer as answer_to
 from opscope.memory.what_if import ACTIONS, GIVEN, Change
@@ -32,7 +33,7 @@ def encode_memory(memory: Memory, program: Program | None, **fields: Any) -> byt
     out.deltas("steps", steps)
     out.integers("stepNames", [0 if node >= 0 else strings[name] for node, name in zip(steps, memory.steps, strict=True)])
     # Of buffers that are equal in size and time, the first name represents their memory, as in `Memory.live`.
-    buffers = sorted(memory.buffers, key=lambda buffer: (buffer.born, buffer.last, buffer.name))
+    buffers = _in_order(memory)
     nodes = [number_of(buffer.node, buffer.graph) for buffer in buffers]
     out.integers("node", nodes)
     out.integers("name", [0 if node >= 0 else strings[buffer.node] for node, buffer in zip(nodes, buffers, strict=True)])
@@ -72,6 +73,10 @@ def encode_memory(memory: Memory, program: Program | None, **fields: Any) -> byt
     )
 
 
+def _in_order(memory: Memory) -> list[Buffer]:
+    return sorted(memory.buffers, key=lambda buffer: (buffer.born, buffer.last, buffer.name))
+
+
 def packed_memory(program: Program, recording: Recording | None = None, level: int = 7) -> bytes:
     """The compressed memory of a program, or of a snapshot of a recording."""
     with without_collecting():
@@ -82,11 +87,13 @@ def packed_what_if(program: Program, changes: Sequence[Change], suggests: bool, 
     """The memory with changes, compressed as quickly as a person who waits for it wants."""
     answer = answer_to(planner_of(program, recording), changes, suggests)
     result = answer.result
+    buffers = _in_order(memory_of(program, recording))
     asked = {
         "changes": list(map(str, answer.changes)),
-        "flops": result.flops,
+        "flops": result.known_flops,
         "unknownFlops": result.unknown,
         "moved": result.moved,
+        "checkpointed": [i for i, buffer in enumerate(buffers) if value_key(buffer) in result.checkpointed],
         "advice": answer.advice,
     }
     return gzip.compress(encode_memory(result.memory, program, whatIf=asked), 1, mtime=0)

@@ -62,11 +62,14 @@ export interface MeasuredPeak {
 /** Changes ("recompute=fusion.3"), and what they cost. */
 export interface WhatIf {
   readonly changes: readonly string[];
-  readonly flops: number;
+  /** Computed again; null: unknown. */
+  readonly flops: number | null;
   /** Recomputed nodes whose FLOPs are not known. */
   readonly unknownFlops: number;
   /** Bytes that leave the device and come back. */
   readonly moved: number;
+  /** The buffers of the memory without changes that are recomputed because a function or module is. */
+  readonly checkpointed: readonly number[];
   /** What to write in the program for what is suggested. */
   readonly advice: readonly string[];
 }

@@ -62,7 +62,9 @@ function Buffer({ session, lane, row, index, frame }: Shown): JSX.Element {
         {buffer?.shares ? "" : sizeText(row)}
       </span>
       {lane.whatIf.isPossible && (
-        <span role="cell">{buffer && <Action lane={lane} buffer={buffer} ids={repeats?.ids ?? [buffer.made.id]} />}</span>
+        <span role="cell">
+          {buffer && <Action lane={lane} buffer={buffer} ids={repeats?.ids ?? [buffer.made.id]} numbers={row?.numbers ?? []} />}
+        </span>
       )}
       <span role="cell">{row && summary && <Kind kind={buffer?.kind ?? summary.kinds[summary.unusedKind]} session={session} />}</span>
       <span role="cell" class="name" title={buffer && buffer.made.id + buffer.output}>
@@ -115,12 +117,21 @@ function Action({
   lane: { summary, whatIf },
   buffer,
   ids,
+  numbers,
 }: {
   readonly lane: MemoryLane;
   readonly buffer: LiveBuffer;
   readonly ids: readonly string[];
+  readonly numbers: readonly number[];
 }): JSX.Element | null {
   if (!summary || buffer.made.node < 0 || summary.given.includes(buffer.kind)) return null;
+  const checkpointed = whatIf.isCheckpointed(numbers);
+  if (checkpointed !== false)
+    return (
+      <span class="action chosen" title="Recomputed with the function or module that is checkpointed">
+        {checkpointed ? "recomputed" : "some recomputed"}
+      </span>
+    );
   const action = whatIf.actionOn(ids);
   return (
     <select

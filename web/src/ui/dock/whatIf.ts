@@ -11,6 +11,7 @@ export class WhatIf {
   busy = false;
   /** By the id of a node, what is done to its values. */
   private readonly actions = new Map<string, string>();
+  private checkpointed: ReadonlySet<number> = new Set();
   private latest = 0;
   private answered: WireAt | undefined;
 
@@ -31,6 +32,12 @@ export class WhatIf {
   actionOn(ids: readonly string[]): string | undefined {
     const [first, ...others] = new Set(ids.map((id) => this.actions.get(id) ?? ""));
     return others.length > 0 ? undefined : first;
+  }
+
+  /** Whether buffers are recomputed because a function or module is; undefined: some of them. */
+  isCheckpointed(numbers: readonly number[]): boolean | undefined {
+    const found = numbers.filter((number) => this.checkpointed.has(number)).length;
+    return found === 0 ? false : found === numbers.length || undefined;
   }
 
   set(ids: readonly string[], action: string): Promise<void> {
@@ -56,6 +63,7 @@ export class WhatIf {
     this.latest++;
     this.actions.clear();
     this.answer = this.problem = this.answered = undefined;
+    this.checkpointed = new Set();
     this.busy = false;
   }
 
@@ -86,6 +94,7 @@ export class WhatIf {
         this.actions.set(change.slice(sign + 1), change.slice(0, sign));
       }
       if (answer?.changes.length === 0) this.answer = undefined;
+      this.checkpointed = new Set(this.answer?.checkpointed);
     } catch (error) {
       if (number === this.latest && !(error instanceof Cancelled)) this.problem = (error as Error).message;
     }

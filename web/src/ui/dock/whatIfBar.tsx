@@ -31,8 +31,8 @@ export function WhatIfBar({ whatIf, summary }: { readonly whatIf: WhatIf; readon
 function sentence({ changes, mostBytes, flops, unknownFlops, moved }: WhatIfSummary, summary: MemorySummary): string {
   const nodes = `${changes.length.toLocaleString("en-US")} ${changes.length === 1 ? "change" : "changes"}`;
   const cost = [
-    flops > 0 || unknownFlops > 0 ? `${quantityText(flops, "FLOP")} computed again` : "",
-    unknownFlops > 0 ? `unknown for ${unknownFlops}` : "",
+    flops === null ? "an unknown number of FLOP computed again" : flops > 0 ? `${quantityText(flops, "FLOP")} computed again` : "",
+    flops !== null && unknownFlops > 0 ? `unknown for ${unknownFlops}` : "",
     moved > 0 ? `${bytesText(moved)} moved off the device and back` : "",
   ].filter(Boolean);
   const peak = `${bytesText(mostBytes)} in use at the peak instead of ${bytesText(summary.mostBytes)}`;

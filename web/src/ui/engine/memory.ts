@@ -91,6 +91,7 @@ export class ShownMemory {
     return {
       count,
       bytes: size,
+      numbers: repeats?.buffers ?? [buffer],
       repeats: repeats && { key: repeats.key, ids: repeats.buffers.map((each) => this.made(each).id), each: memory.bytes[buffer] },
       buffer: {
         made: this.made(buffer),

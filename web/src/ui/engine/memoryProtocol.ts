@@ -50,6 +50,8 @@ export interface LiveRow {
   readonly count: number;
   /** Of all of them together; -1: unknown. */
   readonly bytes: number;
+  /** The numbers of these buffers. */
+  readonly numbers?: readonly number[];
   /** Of equal buffers: the name by which they are opened, the ids of the nodes that make them, and the bytes of each. `buffer` is the first. */
   readonly repeats?: { readonly key: string; readonly ids: readonly string[]; readonly each: number };
   readonly buffer?: {
