@@ -35,6 +35,9 @@ from opscope.recording.sources import is_recording_source, open_passes, open_rec
 Shown = TypeVar("Shown", Program, Recording, Program | Recording)
 
 _OBJECT = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)")
+_MOST_ENTRIES = 24
+_MOST_NESTED = 4
+"""How much is looked at to find what is in a directory."""
 _MODULE = "_module"
 """Of a program that was read: the name of its module, by which it can be chosen."""
 
@@ -171,6 +174,38 @@ def _load_all(source: str | PathLike[str], module: str | None, format: str | Non
             names = [program.name for program in programs]
             programs = [programs[find_module(module, names if names.count(module) == 1 else [name for name, _ in modules])]]
         return [_taken(program, part) for program in programs]
+
+
+def sources_in(source: str) -> list[str]:
+    """What is in a directory that is not a source itself, such as one of several profiles of a run: its directories first. Empty for
+    anything else, and if that would be too much to open at once."""
+    path = source_path(source)
+    for _ in range(_MOST_NESTED):
+        if not _is_plain_directory(path):
+            return []
+        entries = sorted(
+            (entry for entry in path.iterdir() if not entry.name.startswith(".")), key=lambda entry: (entry.is_file(), entry.name)
+        )
+        if len(entries) > _MOST_ENTRIES:
+            return []
+        found = [str(entry) for entry in entries if _is_source(entry)]
+        if found or [entry.is_dir() for entry in entries] != [True]:
+            return found
+        path = entries[0]
+    return []
+
+
+def _is_plain_directory(path: Path) -> bool:
+    return path.is_dir() and not is_recording_source(path) and Source(str(path)).is_directory
+
+
+def _is_source(path: Path) -> bool:
+    if path.is_dir():
+        return not _is_plain_directory(path)
+    try:
+        return is_recording_source(path) or bool(find_reader(Source(str(path))))
+    except OpscopeError:
+        return False
 
 
 def load_recording(

@@ -253,3 +253,20 @@ def test_compiled_programs_are_within_five_percent_of_xla(tmp_path: Path) -> Non
             use: reported.split[use] for use in ("argument", "output", "alias")
         }
     assert not far and len(programs.CASES) >= 20
+
+
+def test_a_branch_that_returns_what_it_is_given_does_not_unite_the_operands_of_both() -> None:
+    text = """HloModule m
+    left { l = f32[1000]{0} parameter(0)
+      ROOT t = (f32[1000]{0}, f32[1000]{0}) tuple(l, l) }
+    right { r = f32[1000]{0} parameter(0)
+      n = f32[1000]{0} negate(r)
+      e = f32[1000]{0} exponential(r)
+      ROOT t2 = (f32[1000]{0}, f32[1000]{0}) tuple(n, e) }
+    ENTRY main { p = s32[] parameter(0)
+      a = f32[1000]{0} parameter(1)
+      b = f32[1000]{0} parameter(2)
+      ROOT c = (f32[1000]{0}, f32[1000]{0}) conditional(p, a, b), branch_computations={left, right} }"""
+    (program,) = parse_hlo(text)
+    memory = computed_memory(program)
+    assert memory.peak_bytes == 4 + 4 * 4000, "both arguments and both results are in memory of their own"

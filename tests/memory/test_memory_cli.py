@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -10,10 +11,16 @@ import pytest
 from conftest import Run
 
 from opscope.errors import OpscopeError
+from opscope.loading import sources_in
+from opscope.memory.shown import memory_of
 from opscope.memory.sources import read_memory
 from opscope.quantities import short_bytes
 from opscope.render.panel_picture import check_picture, write_memory
+from opscope.serve.opening import open_source
 from opscope.view_options import Theme
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
 @pytest.mark.slow
@@ -112,3 +119,19 @@ def test_a_damaged_report_is_one_line(text: str, message: str, tmp_path: Path, r
     (tmp_path / "module_0001.jit_f.cpu_after_optimizations-live-range.txt").write_text("HloLiveRange (max 0):\n")
     done = run("memory", str(tmp_path))
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_directory_of_profiles_is_opened(run: Run, tmp_path: Path) -> None:
+    """As people keep them: the log of torch.compile in a directory, and beside it a memory snapshot and a profile."""
+    place = tmp_path / "run" / "step"
+    (place / "trace").mkdir(parents=True)
+    (place / "trace" / "dedicated_log_torch_trace.log").write_bytes(gzip.decompress((SAMPLES / "kineto" / "compiled.log.gz").read_bytes()))
+    (place / "compiled.json").write_bytes(gzip.decompress((SAMPLES / "kineto" / "compiled.json.gz").read_bytes()))
+    (place / "memory.pickle").write_bytes(gzip.decompress((SNAPSHOTS / "mlp_early.pickle.gz").read_bytes()))
+    (place / "notes.txt").write_text("lr 0.1")
+    told = json.loads(run("memory", tmp_path / "run", "--json").stdout)
+    assert [(each["origin"], len(each["live"]) > 10) for each in told["programs"]] == [("computed", True), ("measured", True)]
+    served = open_source(str(tmp_path / "run"))
+    assert [one.name for one in served] == ["trace", "compiled.json", "memory.pickle"]
+    assert memory_of(served[2].program()).origin == "measured", "a page finds the report of each"
+    assert sources_in(str(place / "trace")) == [], "a source itself"

@@ -53,6 +53,7 @@ class Aliases:
         """For each loop, the values that it only reads."""
         self._parent: list[int] = []
         self._is_generated = GENERATED_BY in program.attrs
+        self._is_scheduled = program.attrs.get("is_scheduled") == "true"
         graphs = list(graphs)
         self._names = {graph.name for graph in graphs}
         for graph in graphs:
@@ -183,6 +184,8 @@ class Aliases:
             returned = self._returned(body)
             if name == "async_start" and len(results) > 1:
                 self.union(results[1], _joined(returned))
+            elif branches and not self._is_scheduled:
+                self._same(results, self._computed_in(body, returned))
             else:
                 self._same(results, returned)
 
@@ -192,6 +195,17 @@ class Aliases:
         if len(given) != len(returned):
             return []
         return [value for names, one, other in zip(carried, given, returned, strict=True) if one == other for value in names]
+
+    def _computed_in(self, body: Graph, returned: Sequence[Names]) -> list[Names]:
+        """What a branch returns, without what it was given and without what it returns already: XLA copies that before it schedules a
+        program, because every branch puts its results into the same memory."""
+        seen = {self.buffer(value) for value in self.arguments(body)}
+        computed: list[Names] = []
+        for names in returned:
+            buffers = {self.buffer(value) for value in names}
+            computed.append(names if seen.isdisjoint(buffers) else ())
+            seen |= buffers
+        return computed
 
     def _given(self, body: Graph) -> list[Names]:
         parameters = sorted(body.parameters, key=parameter_number)

@@ -88,6 +88,7 @@ def _row_json(memory: Memory, row: Live) -> dict[str, Any]:
         "last_use": memory.step_at(buffer.last),
         "why": buffer.why,
         "scope": "/".join(buffer.scope),
+        "module": "/".join(buffer.scope),
         "source": buffer.source,
         "allocation": buffer.slot[0] if buffer.slot else None,
         "shares": [other.name for other in row.shares],

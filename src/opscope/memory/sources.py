@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from opscope.demo import source_path
 from opscope.errors import OpscopeError, in_source
-from opscope.loading import load_all
+from opscope.loading import load_all, sources_in
 from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
 from opscope.memory.torch_snapshot import read_snapshot
@@ -34,6 +35,9 @@ def read_memory(
     `measure`, the model that a `module:callable` names runs, and its peak is measured."""
     path = source_path(source)
     reports = find_reports(path) if path.is_dir() else []
+    inside = sources_in(source) if path.is_dir() and not reports and format is None else []
+    if inside:
+        return _memories_in(source, inside, module, progress)
     if reports and part == WHOLE_SOURCE and not measure:
         if module is not None:
             with in_source(source):
@@ -50,10 +54,29 @@ def read_memory(
     return [replace(memory, measured=measured_peak(program)) for memory, program in zip(memories, programs, strict=True)]
 
 
+def _memories_in(source: str, inside: Sequence[str], module: str | None, progress: Progress | None) -> list[Memory]:
+    """The memory of what is in a directory, without profiles, whose memory is not known."""
+    memories: list[Memory] = []
+    for each in inside:
+        try:
+            memories += read_memory(each, progress=progress)
+        except OpscopeError as error:
+            if not isinstance(error.__cause__, MemoryUnknown):
+                raise
+    if not memories:
+        raise OpscopeError(f"{source}: nothing in it says what its memory is; pass the program, or a memory snapshot")
+    with in_source(source):
+        return memories if module is None else [memories[find_module(module, [each.name for each in memories])]]
+
+
+class MemoryUnknown(OpscopeError):
+    """Nothing is known about the memory of a program."""
+
+
 def known(memory: Memory) -> Memory:
     """Refuse a memory without any buffer, such as that of a profile: zero bytes would be a lie."""
     if not memory.buffers:
-        raise OpscopeError(f"the memory of {memory.name} is unknown: its nodes have no types; pass the program, or a memory snapshot")
+        raise MemoryUnknown(f"the memory of {memory.name} is unknown: its nodes have no types; pass the program, or a memory snapshot")
     return memory
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from opscope.errors import OpscopeError
-from opscope.loading import load_all, load_comparison, load_recording, only_program
+from opscope.loading import load_all, load_comparison, load_recording, only_program, sources_in
 from opscope.memory.shown import remember_source
 from opscope.naming import WHOLE_SOURCE, Part
 from opscope.plugin import Progress
@@ -40,7 +41,12 @@ def open_source(
     diff: bool = False,
     reading: Reading = quietly,
 ) -> list[Served]:
-    """Read a source now, so that its errors are reported at once, and again whenever its file changes."""
+    """Read a source now, so that its errors are reported at once, and again whenever its file changes. Of a directory that is not a source
+    itself, what is in it."""
+    inside = sources_in(source) if format is None and Path(source).is_dir() else []
+    if inside:
+        options: dict[str, Any] = {"module": module, "part": part, "profile": profile, "device": device, "diff": diff, "reading": reading}
+        return [one for each in inside for one in open_source(each, **options)]
     path = Path(source) if Path(source).is_file() else None
     short = Path(source).name or source
     title = f"reading {source}"
