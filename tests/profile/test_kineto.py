@@ -165,13 +165,49 @@ def test_what_is_left_of_a_damaged_trace_is_shown(tmp_path: Path, capsys: pytest
     cut = tmp_path / "cut.json"
     cut.write_bytes(text[: len(text) * 2 // 3])
     data = cost(capsys, cut)
-    assert data["notes"] == ["the trace is truncated; the times are of what could be read"] and data["rows"]
+    assert data["notes"] == ["the trace is truncated; the times are of what could be read, without the kernels that some threads launched"]
+    assert data["rows"]
     packed = tmp_path / "cut.json.gz"
     packed.write_bytes(EAGER.read_bytes()[:-4000])
     assert "cannot be decompressed" in cost(capsys, packed)["notes"][0]
     damaged = tmp_path / "damaged.json"
     damaged.write_bytes(text.replace(b'"dur": ', b'"dur": -', 3).replace(b'"ts": ', b'"at": ', 2))
     assert cost(capsys, damaged)["notes"] == ["the trace has damaged events; the times are of what could be read"]
+
+
+def test_a_trace_that_is_cut_has_only_the_times_that_are_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two steps. The profiler writes what the host did, then the kernels that the backward's thread launched, then those of the other."""
+    text = gzip.decompress(EAGER.read_bytes())
+    kernels = [match.start() for match in re.finditer(rb'"cat": ?"kernel"', text)]
+    whole, cut = cost(capsys, EAGER), tmp_path / "cut.json"
+
+    def cut_at(place: int, *options: str) -> dict[str, Any]:
+        cut.write_bytes(text[:place])
+        return cost(capsys, cut, *options)
+
+    late = cut_at(kernels[-5])
+    assert late["notes"] == ["the trace is truncated; the times are of the step before the cut"] and late["profile"]["steps"] == 1
+    assert late["profile"]["device_seconds"] == pytest.approx(whole["profile"]["device_seconds"], rel=0.01)
+    assert {row["node"] for row in late["rows"]} == {row["node"] for row in whole["rows"]}
+    first = cut_at(kernels[len(kernels) * 3 // 4])
+    assert first["notes"] == ["the trace is truncated in its first step; the times are of what could be read"]
+    partial = cut_at(kernels[len(kernels) // 3])
+    assert "without the kernels that some threads launched" in partial["notes"][0] and set(partial["profile"]["phases"]) == {"backward"}
+    host = cut_at(kernels[0])
+    assert "truncated before its kernels: the device's times are missing" in host["notes"][0]
+    assert host["by"] == "host time" and "profile" not in host and {row["seconds"] for row in host["rows"]} == {None}
+    assert "has no measured times" in refused(capsys, cut, "--by", "time")
+
+
+def test_a_machine_with_a_gpu_without_kernels_has_times_of_the_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = json.loads(gzip.decompress(EAGER.read_bytes()))
+    data["traceEvents"] = [event for event in data["traceEvents"] if event.get("cat") not in (*DEVICE, "cuda_runtime", "cuda_driver")]
+    path = tmp_path / "host.json"
+    path.write_text(json.dumps(data))
+    found = cost(capsys, path)
+    assert "has no kernels: profile with ProfilerActivity.CUDA" in found["notes"][0] and found["by"] == "host time"
+    path.write_text(json.dumps({**data, "deviceProperties": []}))
+    assert cost(capsys, path)["by"] == "time", "without a GPU, the host is the device"
 
 
 ODD: tuple[Any, ...] = ([1], "x", None, 1e300, 1e308)
@@ -204,7 +240,7 @@ def test_an_event_of_any_shape_is_at_most_damaged(tmp_path: Path, capsys: pytest
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events})[:-2] + f", {many_digits}]}}")
     assert cost(capsys, path)["rows"]
     path.write_text(path.read_text().replace('{"ph": "X", "cat": "kernel"', '{"cat": "kernel", "ph": "X"'))  # not as Kineto writes it
-    assert cost(capsys, path)["notes"] == ["the trace is damaged; the times are of what could be read"]
+    assert cost(capsys, path)["notes"] == ["the trace is damaged; the times are of the step before the cut"]
 
 
 def test_a_trace_of_something_else_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str], logs: Path) -> None:

@@ -146,9 +146,15 @@ def test_values_of_another_unit_are_a_metric(capsys: pytest.CaptureFixture[str],
         ("a.json", '{"unit": 5, "values": {"a": 1}}', "node 'a': expected a node and a value with its unit, not '1'"),
         ("a.json", '[{"node": ["a"], "ms": 1}]', "entry 1: expected a node and a time"),
         ("a.json", '[{"node": "a", "ms": 1}, {"node": "a", "value": 1, "unit": "J"}]', "has values of different units: s, J"),
-        ("a.json", "[]", "is a profile of another program"),
+        ("a.json", "[]", "is a table without rows: it names no node"),
+        ("a.csv", "node,ms\n", "is a table without rows"),
+        ("a.csv", "\n", "is empty; expected a table with the columns"),
         ("a.csv", "node,value\na,1\n", "or the columns node,value,unit"),
-        ("a.csv", "node,time\na,1\n", 'is a table without the columns "node" and one of seconds, ms, us or ns, such as node,ms'),
+        (
+            "a.csv",
+            "node,time\na,1\n",
+            'has the columns node, time; expected the columns "node" and one of seconds, ms, us or ns, such as node,ms',
+        ),
         ("a.csv", "node,ms\na,fast\n", "line 2: expected a node and a time, not 'a,fast'"),
         ("a.csv", "node,ms\na,-1\n", "line 2: expected a node and a time, not 'a,-1'"),
         ("a.csv", "node,ms\na,1e308\n", "line 2: expected a node and a time, not 'a,1e308'"),
@@ -158,12 +164,13 @@ def test_values_of_another_unit_are_a_metric(capsys: pytest.CaptureFixture[str],
         ("a.json", '[{"cat":"Session","name":"model_loading_uri","ts":1,"dur":1}', "is not complete JSON"),
         ("a.json", '[{"cat":"Session","name":"model_loading_uri","ts":1,"dur":1}]', "has no run of a node"),
         ("a.json", '[{"cat":"Session","name":"model_loading_uri"},{"cat":"Node","name":"a_kernel_time","ts":"x"}]', "must be a number"),
-        ("a.txt", "node,ms\na,1\n", "is not a profile; expected a .xplane.pb file"),
+        ("a.txt", "some text\na,1\n", "is not a profile; expected a .xplane.pb file"),
+        ("a.csv", "node,ms\na,\ud800\n", "is not text; expected a table"),
     ],
 )
 def test_a_bad_profile_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, content: str, sentence: str) -> None:
     path = tmp_path / name
-    path.write_text(content)
+    path.write_text(content, "utf-8", "surrogatepass")
     (line,) = refused(capsys, "demo:train_step", "--profile", path).splitlines()
     assert sentence in line and name in line
 

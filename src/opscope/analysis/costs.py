@@ -14,7 +14,7 @@ from opscope.analysis.roofline import ESTIMATED_TIME, Roofline
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.ops.loops import trip_count
-from opscope.profile.place import Times
+from opscope.profile.place import HOST_TIME, Times
 from opscope.profile.schedule import executed_graphs, runs_its_graphs
 from opscope.program import Graph, Node, NodeKey, Program
 
@@ -126,7 +126,8 @@ class Costs:
 def costs_of(program: Program, times: Times | None = None, by: str | None = None, per: str = "node", device: Device | None = None) -> Costs:
     """The costs of a program, with estimated times if a device is given. `by` is "time" (measured, or else estimated), "flops", "bytes" or
     any metric of the program; by default it is the first of these that there is."""
-    by = by or (TIME if times is not None or device is not None else FLOPS.name)
+    without = HOST_TIME.name if HOST_TIME.name in program.metrics else FLOPS.name
+    by = by or (TIME if times is not None or device is not None else without)
     program = with_costs(program)
     roofline = None if device is None else Roofline(program, device)
     if roofline is not None:

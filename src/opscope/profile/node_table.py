@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
+from opscope.naming import listed
 from opscope.profile.model import MOST_SECONDS
 from opscope.program import Metric
 from opscope.program.metric import number
@@ -50,16 +51,41 @@ def seconds(value: float) -> float:
     return value
 
 
-def read_csv(text: str) -> Table:
+def is_csv(head: bytes) -> bool:
+    """Whether a file begins with the header of such a table, whatever its name is."""
+    first = head.lstrip().partition(b"\n")[0].decode("utf-8-sig", "replace")
+    header = _header(first)
+    return "node" in header and bool({"value", *UNITS} & set(header))
+
+
+def _separator(first: str) -> str:
+    """What separates the cells of a table: a comma, or else what some programs write instead of it."""
+    return next((each for each in ",;\t" if each in first), ",")
+
+
+def _header(first: str) -> list[str]:
+    return [cell.strip().strip('"').lower() for cell in first.split(_separator(first))]
+
+
+def read_csv(data: bytes) -> Table:
     """A table with a header."""
-    lines = csv.reader(text.splitlines())
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise OpscopeError(f"is not text; expected a table with {_COLUMNS}") from None
+    texts = text.splitlines()
+    blank = next((i for i, line in enumerate(texts) if line.strip()), len(texts))
+    texts = texts[blank:]
+    if not texts:
+        raise OpscopeError(f"is empty; expected a table with {_COLUMNS}")
+    lines = csv.reader(texts, delimiter=_separator(texts[0]))
     header = [cell.strip().lower() for cell in next(lines, [])]
     units = [name for name in header if name in UNITS]
     if "node" not in header or not (len(units) == 1 or {"value", "unit"} <= set(header)):
-        raise OpscopeError(f"is a table without {_COLUMNS}")
+        raise OpscopeError(f"has the columns {listed(header)}; expected {_COLUMNS}")
 
     def rows() -> Iterator[_Row]:
-        for line, cells in enumerate(lines, start=2):
+        for line, cells in enumerate(lines, start=blank + 2):
             if cells:
                 cell = dict(zip(header, (each.strip() for each in cells), strict=False))
                 value = cell.get(units[0] if len(units) == 1 else "value")
@@ -119,6 +145,8 @@ def _table(rows: Iterable[_Row], metric: str) -> Table:
             what = "a time" if scale is not None else "a value with its unit"
             raise OpscopeError(f"{row.where}: expected a node and {what}, not {row.shown[:_MOST_SHOWN]!r}") from None
         kinds["s" if scale is not None else row.unit] = None
+    if not found:
+        raise OpscopeError("is a table without rows: it names no node")
     if len(kinds) > 1:
         raise OpscopeError(f"has values of different units: {', '.join(kinds)}; put each into a file of its own")
     unit = next(iter(kinds), "s")

@@ -48,7 +48,7 @@ def timed_programs(source: Source, progress: Progress | None = None) -> list[Tim
     calls = read_calls(source, progress)
     name = Path(source.name).name.removesuffix(".gz").removesuffix(".json")
     program, times = program_of_calls(calls, name)
-    return [Timed(_noted(program, calls), times)]
+    return [Timed(_noted(program, calls), None if calls.is_of_host else times)]
 
 
 def timed_with(programs: Sequence[Program], source: Source) -> list[Timed]:
@@ -72,7 +72,7 @@ def _noted(program: Program, calls: Calls) -> Program:
     """The program with what is to be said about its trace."""
     if not calls.problem:
         return program
-    notes = (*program.attrs.get("notes", ()), f"{calls.problem}; the times are of what could be read")
+    notes = (*program.attrs.get("notes", ()), calls.problem)
     return replace(program, attrs={**program.attrs, "notes": notes})
 
 

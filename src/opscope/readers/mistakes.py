@@ -8,6 +8,8 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
+from opscope.profile.node_table import is_csv
+from opscope.profile.node_times import is_onnxruntime, is_tensorrt
 from opscope.readers.source import Source
 
 _WEIGHTS = (
@@ -42,6 +44,8 @@ def common_mistake(source: Source) -> str:
     head = source.head
     if not head.strip():
         return "is empty; write or download it again"
+    if is_csv(head) or is_onnxruntime(head) or is_tensorrt(head):
+        return "has values of nodes but no graph; pass the program that ran, and this file with --profile"
     if head[257:262] == b"ustar":
         return f"is an archive; unpack it with `tar xf {source.path.name}`, and pass what was in it"
     if head.startswith(b"version https://git-lfs.github.com/spec/"):

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 
 from opscope.errors import SourceError, in_source
 from opscope.naming import listed
-from opscope.profile.node_table import Table, is_json, read_csv, read_json
+from opscope.profile.node_table import Table, is_csv, is_json, read_csv, read_json
 from opscope.profile.node_times import NodeTimes, Run, is_onnxruntime, is_tensorrt, place_named, read_onnxruntime, read_tensorrt
 from opscope.profile.place import Times, with_times
 from opscope.program import Metric, Program
@@ -33,8 +33,8 @@ def timed_with(programs: Sequence[Program], path: str | PathLike[str]) -> list[T
             return _named(programs, read_onnxruntime(source.read_bytes()), _OPTIMIZED)
         if is_tensorrt(source.head):
             return _named(programs, read_tensorrt(source.read_bytes()), "; open the ONNX model that the engine was built from")
-        if source.name.lower().endswith(".csv"):
-            return _of_table(programs, read_csv(source.read_text()))
+        if source.name.lower().endswith(".csv") or is_csv(source.head):
+            return _of_table(programs, read_csv(source.read_bytes()))
         if etdump.is_etdump(source.head):
             return etdump.timed_with(programs, source)
         if kineto.is_trace(source):

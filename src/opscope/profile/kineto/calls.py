@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from opscope.profile.kineto.nesting import NONE, OPTIMIZER, Nesting, Place
@@ -12,6 +12,7 @@ from opscope.profile.kineto.trace import ANNOTATION, Trace
 
 _STEP = "ProfilerStep#"
 MICROSECONDS = 1e-6
+_NO_KERNELS = "the trace is of a machine with a GPU, but has no kernels: profile with ProfilerActivity.CUDA; the times are the host's"
 
 
 class Call(NamedTuple):
@@ -48,8 +49,9 @@ class Calls:
 
     def __init__(self, trace: Trace, vocabulary: Set[str] = frozenset()) -> None:
         nesting = self._nesting = Nesting(trace, vocabulary)
-        self.problem = trace.problem
         self.has_device = len(trace.work) > 0
+        self.is_of_host = not self.has_device and trace.has_gpu
+        """Whether the times of a GPU are missing, so that only the host's are known."""
         starts = _step_starts(trace, nesting)
         self.steps = max(1, len(starts))
         spans, texts = trace.spans, trace.names.texts
@@ -84,15 +86,55 @@ class Calls:
                     streams[trace.work.device[i], trace.work.stream[i]],
                 )
             )
-        order = sorted(range(len(calls)), key=lambda i: (calls[i].start, i))
+        self.problem = trace.problem
+        if trace.is_cut:
+            in_steps = _steps_of(work, calls)
+            launching = {spans.thread[span] for span in launchers.values()}
+            self._cut(_last_step(trace, starts, launchers), is_partial=any(spans.thread[span] not in launching for span in operators))
+            work = [each for each, step in zip(work, in_steps, strict=True) if step < self.steps]
+        elif self.is_of_host:
+            self.problem = _NO_KERNELS
+        order = sorted((i for i, each in enumerate(calls) if each.step < self.steps), key=lambda i: (calls[i].start, i))
         places = {before: now for now, before in enumerate(order)}
         self.calls = [calls[i] for i in order]
-        self._index = {span: places[i] for span, i in positions.items()}
-        self.launched = [each._replace(call=places.get(each.call, NONE)) for each in work] if self.has_device else _host_work(self.calls)
+        self._index = {span: places[i] for span, i in positions.items() if i in places}
+        self.launched = [each._replace(call=places.get(each.call, NONE)) for each in work]
+        if not self.has_device and not self.is_of_host:
+            self.launched = _host_work(self.calls)
+
+    def _cut(self, last: int, is_partial: bool) -> None:
+        """Leave out the step that a trace ends in, and those after it. The profiler writes the work of one host thread after that of
+        another; `is_partial` if there is a thread, such as that of the backward, whose work is missing."""
+        self.steps = max(1, min(last, self.steps))
+        if self.is_of_host:
+            self.problem += " before its kernels: the device's times are missing, and the host's are of what could be read"
+        elif not last:
+            self.problem += " in its first step; the times are of what could be read"
+        elif is_partial:
+            self.problem += "; the times are of what could be read, without the kernels that some threads launched"
+        else:
+            self.problem += f"; the times are of the {'step' if last == 1 else f'{last} steps'} before the cut"
 
     def of_span(self, span: int) -> int:
         """The call that a span is part of, or NONE."""
         return NONE if span == NONE else self._index.get(self._nesting.operator[span], NONE)
+
+
+def _last_step(trace: Trace, starts: Sequence[float], launchers: Mapping[int, int]) -> int:
+    """The step of what was read last: the profiler writes the host's spans first, and then the device's work in the order of its time."""
+    spans, work = trace.spans, trace.work
+    launched = (launchers[external] for external in reversed(work.external) if external in launchers)
+    span = next(launched, len(spans) - 1)
+    return max(0, bisect_right(starts, spans.start[span]) - 1) if span >= 0 else 0
+
+
+def _steps_of(work: Iterable[Launched], calls: Sequence[Call]) -> list[int]:
+    """The step of each piece of work; what nothing launched belongs to the step of the work before it."""
+    steps, step = [], 0
+    for each in work:
+        step = step if each.call == NONE else calls[each.call].step
+        steps.append(step)
+    return steps
 
 
 def _launchers(trace: Trace) -> dict[int, int]:

@@ -22,6 +22,7 @@ _CHUNK = 4 << 20
 _LONGEST_EVENT = 16 << 20
 """More text than this without the end of an event is not a trace."""
 _BEGIN = re.compile(r'\s*(?:\[|\{.*?"traceEvents"\s*:\s*\[)', re.DOTALL)
+_GPU = re.compile(r'"deviceProperties"\s*:\s*\[\s*\{')
 
 _FLAT = r"[^{}]*+(?:\{[^{}]*+\}[^{}]*+)?+\}"
 """The rest of an event without braces in its texts."""
@@ -65,6 +66,8 @@ class EventStream:
         self._took = took
         self._utf8 = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self.problem = ""
+        self.has_gpu = False
+        """Whether the trace begins with the properties of a GPU."""
         self.others = 0
         """Events without a duration, as far as they were decoded."""
 
@@ -76,6 +79,7 @@ class EventStream:
                 raise OpscopeError("has no list of events; expected the chrome trace that export_chrome_trace writes")
             text += more
         at = begin.end()
+        self.has_gpu = _GPU.search(text, 0, at) is not None
         decode = json.JSONDecoder().raw_decode
         match_span, match_end = _SPAN.match, _END.match
         while True:

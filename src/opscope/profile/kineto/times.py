@@ -69,6 +69,8 @@ def _add(columns: dict[Metric, dict[NodeKey, float]], metric: Metric, node: Node
 
 
 def _measured(program: Program, times: Times, columns: Mapping[Metric, Mapping[NodeKey, float]], calls: Calls) -> Program:
+    if calls.is_of_host:
+        return program.with_columns({HOST_TIME: _columns(columns.get(HOST_TIME, {}), calls.steps)})
     program = with_times(program, times)
     if not calls.has_device:  # the host is the device
         return program

@@ -85,6 +85,10 @@ class Trace:
         self.work = Work()
         self.problem = ""
         """Why the trace is not complete; empty if it is."""
+        self.is_cut = False
+        """Whether the end of it is missing."""
+        self.has_gpu = False
+        """Whether it is of a machine with a GPU."""
         self.events = 0
 
 
@@ -106,11 +110,12 @@ def read_trace(stream: BufferedIOBase, took: Callable[[int], None] | None = None
             elif category in CALLS and "External id" in args and "correlation" in args:
                 launches[int(args["correlation"])] = int(args["External id"])
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError):  # an event without what every event has
-            trace.problem = "the trace has damaged events"
+            trace.problem = "the trace has damaged events; the times are of what could be read"
     for index, correlation in orphans.items():
         trace.work.external[index] = launches.get(correlation, -1)
     trace.events = count + events.others
     trace.problem = events.problem or trace.problem
+    trace.is_cut, trace.has_gpu = bool(events.problem), events.has_gpu
     return trace
 
 
