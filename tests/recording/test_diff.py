@@ -123,13 +123,15 @@ def test_recorded_origins_take_precedence() -> None:
 
 def test_a_node_that_was_merged_into_another_matches_with_it() -> None:
     before = parse(BEFORE)
-    text = BEFORE.replace("negate(%tanh.4)", "negate(%dot.3)").replace(
+    text = BEFORE.replace("negate(%tanh.4)", 'negate(%dot.3), backend_config="{tanh}"').replace(
         '  %tanh.4 = f32[8,8]{1,0} tanh(%dot.3), metadata={op_name="jit(step)/layer/tanh"}\n', ""
     )
     difference = diff(before, parse(text))
     (match,) = [match for match in difference.matched if len(match.a) == 2]
     assert [id for _, id in match.a] == ["tanh.4", "negate.5"] and match.b == (("main.9", "negate.5"),)
     assert difference.removed == ()
+    without = diff(before, parse(text.replace(', backend_config="{tanh}"', "")))
+    assert [id for _, id in without.removed] == ["tanh.4"], "its user does what it did before: it was left out"
 
 
 def test_json_follows_the_contract() -> None:

@@ -141,8 +141,62 @@ def test_a_node_that_was_made_anew_at_its_place_is_itself() -> None:
         f"""%neg.0 = f32[8]{{0}} negate(%x), {name}
             ROOT %add.4 = f32[8]{{0}} add(%neg.0, %y)""",
     )
-    (match,) = [match for match in difference.matched if match.b == (("main", "neg.0"),)]
+    (match,) = [match for match in difference.matched if match.b == (("main", "neg.0"),) and match.evidence != "slot"]
     assert ("main", "neg.10") in match.a and match.evidence == "place"
+
+
+def test_a_reshape_that_was_moved_behind_a_product_is_not_the_one_before_it() -> None:
+    """XLA's own record (`original_value`) says that the new one has the value of the product."""
+    before, product = (f'metadata={{op_name="jit(step)/{name}"}}' for name in ("broadcast", "mul"))
+    difference = compared(
+        f"""%reshape.1 = f32[2,4]{{1,0}} reshape(%x), {before}
+            %mul.2 = f32[2,4]{{1,0}} multiply(%reshape.1, %reshape.1), {product}
+            ROOT %sine.3 = f32[2,4]{{1,0}} sine(%mul.2)""",
+        f"""%mul.5 = f32[8]{{0}} multiply(%x, %x), {product}
+            %reshape.6 = f32[2,4]{{1,0}} reshape(%mul.5), {product}
+            ROOT %sine.3 = f32[2,4]{{1,0}} sine(%reshape.6)""",
+    )
+    assert (("main", "mul.2"), ("main", "mul.5")) in list(difference.pairs())
+    assert ("main", "reshape.6") in difference.added
+
+
+def test_another_operation_at_the_same_place_replaced_it() -> None:
+    """A division became a product, and the sum after it a reshape: each has its own replacement."""
+    quotient, total = (f'metadata={{op_name="jit(step)/{name}"}}' for name in ("div", "reduce_sum"))
+    difference = compared(
+        f"""%div.1 = f32[8]{{0}} divide(%x, %y), {quotient}
+            %reduce.2 = f32[8,1]{{1,0}} copy(%div.1), {total}
+            ROOT %sine.3 = f32[8,1]{{1,0}} sine(%reduce.2)""",
+        f"""%inverse.4 = f32[8]{{0}} negate(%y)
+            %multiply.5 = f32[8]{{0}} multiply(%x, %inverse.4), {quotient}
+            %reshape.6 = f32[8,1]{{1,0}} reshape(%multiply.5), {total}
+            ROOT %sine.3 = f32[8,1]{{1,0}} sine(%reshape.6)""",
+    )
+    assert replaced(difference) == [(["div.1"], ["inverse.4", "multiply.5"]), (["reduce.2"], ["reshape.6"])]
+
+
+def test_a_sum_of_sums_became_the_sum_that_takes_over_its_work() -> None:
+    difference = compared(
+        """%reduce.1 = f32[8,4]{1,0} broadcast(%x), dimensions={0}
+           %reduce.2 = f32[8,4,2]{2,1,0} broadcast(%reduce.1), dimensions={0,1}
+           ROOT %sine.3 = f32[8,4,2]{2,1,0} sine(%reduce.2)""",
+        """%reduce.1 = f32[8,4,2]{2,1,0} broadcast(%x), dimensions={0}
+           ROOT %sine.3 = f32[8,4,2]{2,1,0} sine(%reduce.1)""",
+    )
+    assert replaced(difference) == [(["reduce.2"], ["reduce.1"])]
+
+
+def test_the_only_clone_of_a_node_that_is_gone_is_that_node() -> None:
+    difference = compared(
+        """%mul.1 = f32[8]{0} multiply(%x, %y)
+           %mul.2 = f32[8]{0} multiply(%y, %y)
+           ROOT %add.3 = f32[8]{0} add(%mul.1, %mul.2)""",
+        """%mul.2 = f32[8]{0} multiply(%y, %y)
+           %mul.1.clone.1 = f32[8]{0} multiply(%y, %x)
+           ROOT %add.3 = f32[8]{0} add(%mul.1.clone.1, %mul.2)""",
+    )
+    (match,) = [match for match in difference.matched if match.a == (("main", "mul.1"),)]
+    assert match.b == (("main", "mul.1.clone.1"),) and match.evidence == "name"
 
 
 @pytest.mark.parametrize("layer, expected", [("layer_1", True), ("layer_0", False)])

@@ -15,7 +15,7 @@ from opscope.program import NodeKey, Program
 from opscope.recording.match.absorb import absorbed
 from opscope.recording.match.derive import derive
 from opscope.recording.match.indexed_program import Labels, Side
-from opscope.recording.match.names import match_names, match_outputs, names_are_stable
+from opscope.recording.match.names import match_clones, match_names, match_outputs, names_are_stable
 from opscope.recording.match.pairs import FREE, GROUPED, Pairs
 from opscope.recording.match.places import match_twins
 from opscope.recording.match.same import untouched
@@ -95,12 +95,14 @@ class Matcher:
         for old, new, evidence, _ in links:
             if evidence in REPLACED:
                 continue
-            for y in new:
-                if pairs.counterpart_b[y] == FREE:
-                    copies[y] = old[0]
-            for x in old:
-                if pairs.counterpart_a[x] == FREE and new[0] not in copies:
-                    merged[x] = new[0]
+            (y,) = new
+            free = pairs.free_a(old)
+            if free and pairs.pair(free[0], y, evidence):
+                free = free[1:]
+            elif pairs.counterpart_b[y] == FREE:
+                copies[y] = old[0]
+                continue
+            merged.update((x, y) for x in free)
         replaced = [link for link in links if link.evidence in REPLACED and pairs.counterpart_b[link.b[0]] not in link.a]
         return Matching(pairs, [], copies, merged, replaced, ids)
 
@@ -115,6 +117,8 @@ class Matcher:
             ids = "names" if names_are_stable(pairs) else "positions"
         if ids != "positions":
             match_names(pairs, "identity" if ids == "objects" else "name")
+        if ids == "names":
+            match_clones(pairs, "name")
         return Beginning(pairs, groups, ids, one_compilation)
 
     def finish(self, beginning: Beginning) -> Matching:

@@ -106,11 +106,14 @@ class Labels:
 
     def __init__(self, a: Side, b: Side) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._texts: dict[int, tuple[Details, int, int, int, int, int]] = {}
+        self._texts: dict[int, tuple[Details, int, int, int, int, int, int]] = {}
         self._number("")  # 0 is nothing
         self._layers: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
         self._layer_parts: list[frozenset[tuple[str, str]]] = [frozenset()]
         self._crossings: dict[tuple[int, int], bool] = {}
+        self._op_names: dict[str, int] = {"": 0}
+        self._op_name_texts = [""]
+        self._renamings: dict[tuple[int, int], bool] = {}
         self._output_names_of: dict[int, str] = {}
         self.output_names: tuple[dict[int, str], dict[int, str]] = ({}, {})
         """Per side, the names of nodes' outputs, for nodes that have them."""
@@ -123,6 +126,8 @@ class Labels:
         """Per side and node: the place in the user's program (op_name or scope, and source lines), 0 if it has none."""
         self._layer: tuple[list[int], list[int]] = ([], [])
         """Per side and node: the numbered parts of its scope, 0 if it has none."""
+        self.op_name: tuple[list[int], list[int]] = ([], [])
+        """Per side and node: XLA's name of the operation of the user's program that it belongs to, 0 if it has none."""
         self.of: dict[str, tuple[list[int], list[int]]] = {level: ([], []) for level in self.LEVELS}
         for which, side in enumerate((a, b)):
             self._label(which, side)
@@ -133,11 +138,12 @@ class Labels:
     def _label(self, which: int, side: Side) -> None:
         number = self._number
         strict, work, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
-        output_names, places, layers = self.output_names[which], self.place[which], self._layer[which]
+        output_names, places, layers, op_names = self.output_names[which], self.place[which], self._layer[which], self.op_name[which]
         for i, node in enumerate(side.nodes):
-            everything, done, meant_place, place, layer = self._details(node.details)
+            everything, done, meant_place, place, layer, op_name = self._details(node.details)
             places.append(place)
             layers.append(layer)
+            op_names.append(op_name)
             if everything in self._output_names_of:
                 output_names[i] = self._output_names_of[everything]
             shapes = number(tuple([(t.dtype, t.shape) for t in node.outputs]))
@@ -165,7 +171,23 @@ class Labels:
         self.content[which].extend(content)
         self.form[which].extend(form)
 
-    def in_other_layers(self, x: int, y: int) -> bool:
+    def elsewhere(self, x: int, y: int) -> bool:
+        """Whether two nodes belong to different operations of the user's program, as far as that is known: a pass that moves a reshape
+        from before a product to after it makes a new one, which belongs to the product."""
+        return self._in_other_layers(x, y) or self._of_other_operations(x, y)
+
+    def _of_other_operations(self, x: int, y: int) -> bool:
+        one, other = self.op_name[0][x], self.op_name[1][y]
+        if one == other or not one or not other:
+            return False
+        differs = self._renamings.get((one, other))
+        if differs is None:
+            first, second = self._op_name_texts[one], self._op_name_texts[other]
+            differs = not (first.endswith(second) or second.endswith(first))  # inlining adds the caller's name
+            self._renamings[one, other] = differs
+        return differs
+
+    def _in_other_layers(self, x: int, y: int) -> bool:
         """Whether the scopes of two nodes say that they are in different layers: layer_0 and layer_1."""
         one, other = self._layer[0][x], self._layer[1][y]
         if one == other or not one or not other:
@@ -175,8 +197,9 @@ class Labels:
             crosses = self._crossings[one, other] = _cross(self._layer_parts[one], self._layer_parts[other])
         return crosses
 
-    def _details(self, details: Details) -> tuple[int, int, int, int, int]:
-        """The numbers of all details, of those that affect the result, of the place with some of them, of the place, and of the layer.
+    def _details(self, details: Details) -> tuple[int, int, int, int, int, int]:
+        """The numbers of all details, of those that affect the result, of the place with some of them, of the place, of the layer, and of
+        the op_name.
         Nodes share details, so each is numbered once."""
         key = getattr(details, "number", None)
         key = id(details) if key is None else ~key
@@ -197,7 +220,11 @@ class Labels:
                 layer = self._layers[numbered] = len(self._layer_parts)
                 self._layer_parts.append(numbered)
             numbers = self._number((tuple(texts), *places)), self._number(done), self._number((meant, *places))
-            entry = self._texts[key] = (details, *numbers, place, layer)
+            named = self._op_names.get(op_name)
+            if named is None:
+                named = self._op_names[op_name] = len(self._op_name_texts)
+                self._op_name_texts.append(op_name)
+            entry = self._texts[key] = (details, *numbers, place, layer, named)
             if "output_names" in attrs:
                 self._output_names_of[numbers[0]] = str(attrs["output_names"])
         return entry[1:]

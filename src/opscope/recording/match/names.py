@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
 
+_CLONE = re.compile(r"\.clone(?:\.\d+)?$")
 _ENOUGH = 0.5
 _SAMPLES = 5000
 
@@ -30,6 +32,18 @@ def match_names(pairs: Pairs, evidence: str) -> None:
     for id, x in _once([(node.id, x) for x, node in enumerate(a.nodes)]).items():
         if id in elsewhere:
             _pair_if_same_op(pairs, x, elsewhere[id], evidence)
+
+
+def match_clones(pairs: Pairs, evidence: str) -> None:
+    """Match nodes that are gone with their only clone, by the name that XLA gives to clones. A node that is still there was copied."""
+    a, b = pairs.a, pairs.b
+    work_a, work_b = pairs.labels.of["work"]
+    clones = [(_CLONE.sub("", b.nodes[y].id), y) for y in pairs.free_b(range(len(b))) if ".clone" in b.nodes[y].id]
+    free = _once([(a.nodes[x].id, x) for x in pairs.free_a(range(len(a)))]) if clones else {}
+    for id, y in _once(clones).items():
+        x = free.get(id)
+        if x is not None and work_a[x] == work_b[y]:
+            pairs.pair(x, y, evidence)
 
 
 def match_outputs(pairs: Pairs) -> None:

@@ -22,10 +22,10 @@ K = TypeVar("K")
 class Pairs:
     """Nodes (by number) and graphs of side a, with their counterparts on side b."""
 
-    def __init__(self, a: Side, b: Side, labels: Labels, keeps_layers: bool = False) -> None:
+    def __init__(self, a: Side, b: Side, labels: Labels, keeps_places: bool = False) -> None:
         self.a, self.b, self.labels = a, b, labels
-        self._keeps_layers = keeps_layers
-        """Whether a node of one layer is never a node of another, unless names or the compiler say so."""
+        self._keeps_places = keeps_places
+        """Whether a node of one layer or operation of the user's program is never one of another, unless names or the compiler say so."""
         self.counterpart_a = [FREE] * len(a)
         self.counterpart_b = [FREE] * len(b)
         self.name_a = [FREE] * len(a)
@@ -50,7 +50,7 @@ class Pairs:
 
     def pair(self, x: int, y: int, evidence: str = "") -> int:
         """Match two nodes if both are free. Returns the number of new pairs, 0 or 1."""
-        if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE or not (evidence or self.same_layer(x, y)):
+        if self.counterpart_a[x] != FREE or self.counterpart_b[y] != FREE or not (evidence or self.may_be_same(x, y)):
             return 0
         self.counterpart_a[x], self.counterpart_b[y] = y, x
         self.name_a[x] = self.name_b[y] = x
@@ -58,8 +58,8 @@ class Pairs:
         self.fresh.append(x)
         return 1
 
-    def same_layer(self, x: int, y: int) -> bool:
-        return not (self._keeps_layers and self.labels.in_other_layers(x, y))
+    def may_be_same(self, x: int, y: int) -> bool:
+        return not (self._keeps_places and self.labels.elsewhere(x, y))
 
     def pair_graphs(self, ga: int, gb: int) -> bool:
         if self.graph_a[ga] != FREE or self.graph_b[gb] != FREE:
@@ -149,7 +149,7 @@ class Pairs:
             return
         if not self.across and self.graph_a[self.a.graph[x]] != self.b.graph[y]:
             return
-        if not self.same_layer(x, y):
+        if not self.may_be_same(x, y):
             return
         scores = self._scores.setdefault(x, {})
         if y not in scores:

@@ -41,6 +41,10 @@ class _Slots:
         copied = set(copies.values())
         self._gone = {x for x, y in enumerate(pairs.counterpart_a) if y == FREE and x not in copied and x not in merged}
         self._new = {y for y, x in enumerate(pairs.counterpart_b) if x == FREE and y not in copies}
+        self._tied = dict(self._by_place()) if made_anew else {}
+        """{node that is gone: new node that alone is at its place in the user's program}, whatever it does."""
+        self._ends = {*self._tied, *(~y for y in self._tied.values())}
+        """Nodes that a value is not followed beyond."""
         self._component: dict[int, int] = {}
         """Union-find over nodes: those of a by number, those of b as ~number."""
 
@@ -49,6 +53,8 @@ class _Slots:
             return []
         instead: dict[int, set[int]] = defaultdict(set)
         undecided: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
+        for x, y in self._tied.items():
+            instead[x].add(y)
         witnesses = list(self._witnesses())
         for before, after in witnesses:
             olds, news = self._left_over(before, after)
@@ -64,6 +70,19 @@ class _Slots:
                 if all(candidates):
                     undecided[candidates] = None
         return [*self._groups(instead), *(Replacement(xs, ys, False) for xs, ys in undecided if not any(x in instead for x in xs))]
+
+    def _by_place(self) -> Iterator[tuple[int, int]]:
+        """A division that became a product, a transpose that became a dot with other operands: both alone at their place, with one type."""
+        place_a, place_b = self._pairs.labels.place
+        at_a, at_b = (
+            {places[i]: i for i in nodes if counts[places[i]] == 1}
+            for nodes, places in ((self._gone, place_a), (self._new, place_b))
+            for counts in (Counter(places[i] for i in nodes if places[i]),)
+        )
+        for place, x in at_a.items():
+            y = at_b.get(place)
+            if y is not None and self._pairs.a.nodes[x].outputs == self._pairs.b.nodes[y].outputs:
+                yield x, y
 
     def _witnesses(self) -> Iterator[tuple[list[int], list[int]]]:
         """The operands of every consumer that stays and had one that is gone, before and after; a graph consumes its outputs."""
@@ -97,9 +116,10 @@ class _Slots:
         return olds, news
 
     def _is_bypassed(self, x: int, y: int) -> bool:
-        """Whether consumers now take what the node itself took: it was left out, and nothing replaced it."""
+        """Whether consumers now take what the node itself took: it was left out, and nothing replaced it. If that one does something else
+        now, it took over the work: a sum of sums."""
         origin = self._pairs.counterpart_b[y] if y not in self._copies else self._copies[y]
-        return origin >= 0 and any(edge // TAGS == origin for edge in self._pairs.a.operands[x])
+        return origin >= 0 and self._is_same_work(origin, y) and any(edge // TAGS == origin for edge in self._pairs.a.operands[x])
 
     def _pair_ends(self, x: int, y: int) -> tuple[int, int] | None:
         """Pair the operations behind two values if they are the same: a pass made it anew, with another type or between reshapes. One
@@ -111,14 +131,14 @@ class _Slots:
         op_a, op_b = self._pairs.labels.of["op"]
         is_shared = any(len(self._pairs.b.users[i]) > 1 for i in chain[1:])
         same_form = op_a[old] == op_b[new] and len(self._pairs.a.operands[old]) == len(self._pairs.b.operands[new])
-        if is_shared or not same_form or not self._pairs.same_layer(old, new) or not self._pairs.pair(old, new, "slot"):
+        if is_shared or not same_form or not self._pairs.may_be_same(old, new) or not self._pairs.pair(old, new, "slot"):
             return None
         self._gone.remove(old)
         self._new.remove(new)
         return old, new
 
     def _is_same_work(self, x: int, y: int) -> bool:
-        """Whether a replacement consumes what the node consumed, so that it is a witness itself."""
+        """Whether two nodes do the same. A replacement that does consumes what the node consumed, so that it is a witness itself."""
         work_a, work_b = self._pairs.labels.of["work"]
         return work_a[x] == work_b[y]
 
@@ -145,6 +165,8 @@ class _Slots:
         """The node, and what it only passes on, as far as that belongs to the replacement too."""
         chain = [i]
         while side.nodes[i].op in _PARTS and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain:
+            if (i if side is self._pairs.a else ~i) in self._ends:
+                break
             chain.append(i)
         return chain
 

@@ -10,6 +10,18 @@ export interface Link {
   readonly evidence: Evidence;
 }
 
+/**
+ * Evidence from strong to weak on a way of several passes: what took the place of a node is not that node again, however sure the other
+ * passes are.
+ */
+const ON_THE_WAY: readonly Evidence[] = [
+  ...EVIDENCE.filter((evidence) => evidence !== "slot" && evidence !== "undecided"),
+  "slot",
+  "undecided",
+];
+const SLOT = ON_THE_WAY.indexOf("slot");
+const weakness = Uint8Array.from(EVIDENCE, (evidence) => ON_THE_WAY.indexOf(evidence));
+
 /** More sources than this are no longer a link. */
 const MOST = 64;
 
@@ -41,15 +53,16 @@ export class Composed {
     counterpart.forEach((from, node) => {
       if (from < 0) return;
       pair[node] = this.pair[from];
-      weakest[node] = Math.max(this.weakest[from], evidence[node]);
-      inherit(node, from, evidence[node]);
+      weakest[node] = Math.max(this.weakest[from], weakness[evidence[node]]);
+      inherit(node, from, weakness[evidence[node]]);
     });
     for (let group = 0; group < groups.rule.length; group++) {
       if (!isDecided(diff, group)) continue;
+      const own = weakness[groups.evidence[group]];
       for (const node of row(groups.new, group)) {
         for (const from of row(groups.old, group)) {
-          if (this.pair[from] >= 0) add(node, this.pair[from], Math.max(this.weakest[from], groups.evidence[group]));
-          inherit(node, from, groups.evidence[group]);
+          if (this.pair[from] >= 0) add(node, this.pair[from], Math.max(this.weakest[from], own));
+          inherit(node, from, own);
         }
       }
     }
@@ -58,17 +71,19 @@ export class Composed {
     this.also = also;
   }
 
-  /** Pairs first; then, for each node of the last program, what else it came from. */
+  /** Pairs first; then, for each node of the last program, what else it is, and what it replaced. */
   links(): Link[] {
     const links: Link[] = [];
     this.pair.forEach((old, node) => {
-      if (old >= 0) links.push({ old: [old], new: [node], evidence: EVIDENCE[this.weakest[node]] });
+      if (old >= 0) links.push({ old: [old], new: [node], evidence: ON_THE_WAY[this.weakest[node]] });
     });
     for (const [node, sources] of this.also) {
       const others = [...sources].filter(([source]) => source !== this.pair[node]);
-      if (others.length === 0) continue;
-      const evidence = EVIDENCE[Math.max(...others.map(([, weakest]) => weakest))];
-      links.push({ old: others.map(([source]) => source), new: [node], evidence });
+      for (const some of [others.filter(([, weakest]) => weakest < SLOT), others.filter(([, weakest]) => weakest >= SLOT)]) {
+        if (some.length === 0) continue;
+        const evidence = ON_THE_WAY[Math.max(...some.map(([, weakest]) => weakest))];
+        links.push({ old: some.map(([source]) => source), new: [node], evidence });
+      }
     }
     return links;
   }
