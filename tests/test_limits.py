@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import threading
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -72,6 +73,21 @@ def test_an_archive_unpacks_within_its_limit(tmp_path: Path, models: int) -> Non
     path = packed(tmp_path, {f"x/models/m{i}.json": b"{" + b" " * size + b"}" for i in range(models)})
     with pytest.raises(OpscopeError, match=TOO_LARGE if models == 1 else "does not have the layout|unpacks to more"):
         opscope.load_all(path)
+
+
+def test_an_entry_that_states_a_smaller_size_is_not_unpacked(tmp_path: Path) -> None:
+    path = packed(tmp_path, {"x/models/m.json": b"{" + b" " * 20 * LIMIT + b"}"})
+    content = bytearray(path.read_bytes())
+    at = content.rfind(b"PK\x01\x02") + 24
+    content[at : at + 4] = (10).to_bytes(4, "little")
+    path.write_bytes(content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(OpscopeError, match="is a damaged archive"):
+            opscope.load_all(path)
+        assert tracemalloc.get_traced_memory()[1] < LIMIT
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_compressed_archive_opens(tmp_path: Path) -> None:

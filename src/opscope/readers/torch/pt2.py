@@ -86,15 +86,18 @@ def _why_nothing(names: dict[str, str]) -> str:
 
 
 class _Unpacked:
-    """JSON files of an archive, as long as they are not too large together. zipfile reads no more than the size that an entry states."""
+    """JSON files of an archive, as long as they are not too large together."""
 
     def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
         self._archive = archive
         self._budget = Budget(size)
 
     def json(self, name: str) -> Any:
-        self._budget.take(self._archive.getinfo(name).file_size)
-        return parsed_json(self._archive.read(name), f"{name} in the archive is ")
+        size = self._archive.getinfo(name).file_size
+        self._budget.take(size)
+        with self._archive.open(name) as entry:
+            content = entry.read(size)  # without a size, zipfile unpacks everything first, whatever size the entry states
+        return parsed_json(content, f"{name} in the archive is ")
 
 
 def _tensor_table(unpacked: _Unpacked, by_name: dict[str, str]) -> dict[str, Any]:
