@@ -234,10 +234,16 @@ def test_a_proof_does_not_contain_the_token() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_file_that_becomes_a_pipe_counts_as_unchanged(tmp_path: Path) -> None:
+def test_a_file_that_becomes_a_pipe_counts_as_unchanged_and_is_not_opened(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     opscope.save(program(), path)
-    served = Served("p", lambda: program(), path)
+    served = Served("p", lambda: opscope.load(path), path)
     path.unlink()
     os.mkfifo(path)
     assert served.refresh() is False
+    served.release()
+    with pytest.raises(opscope.OpscopeError, match="has become a pipe"):
+        served.program()
+    path.unlink()
+    opscope.save(program(), path)
+    assert served.program().graphs == program().graphs

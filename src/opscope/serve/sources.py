@@ -83,6 +83,8 @@ class Served:
     def program(self) -> Program:
         with self._lock:
             if self._program is None:
+                if self.path is not None and self.path.is_fifo():  # opening it would wait for a writer, and everybody for this lock
+                    raise OpscopeError(f"{self.path}: has become a pipe, which is not read again; put the file back")
                 self._program = self._read()
             return self._program
 
