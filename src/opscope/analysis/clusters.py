@@ -32,7 +32,7 @@ def find_clusters(graph: Graph) -> dict[str, str]:
     is quantized on the fly (`choose_qparams`), the float result may go anywhere. Two main operations with no quantization between them
     are float arithmetic, not a cluster.
     """
-    if not any(kind_of(op) == "dequantize" for op in {node.op for node in graph}):
+    if not any(kind_of(op) == "dequantize" for op in set(graph.ops)):
         return {}
     kinds = {node.id: kind_of(node.op) for node in graph if node.role == "op"}
     clusters: dict[str, str] = {}

@@ -69,9 +69,11 @@ class CostModel:
     def _count_graphs(self) -> None:
         for graph in self.program.callees_first():
             sizes = output_sizes(graph)
-            costs = self._nodes[graph.name] = [self._count(graph, node, sizes) for node in graph.nodes]
-            for node, cost in zip(graph.nodes, costs, strict=True):
-                if cost.unknown and not any(self._graphs[called].unknown for called in node.calls if called in self._graphs):
+            same: dict[Cost, Cost] = {}
+            counted = (self._count(graph, node, sizes) for node in graph.nodes)
+            costs = self._nodes[graph.name] = [same.setdefault(cost, cost) for cost in counted]
+            for node, cost in ((graph.nodes[i], cost) for i, cost in enumerate(costs) if cost.unknown):
+                if not any(self._graphs[called].unknown for called in node.calls if called in self._graphs):
                     self.unknown_ops[node.op] = self.unknown_ops.get(node.op, 0) + 1
                     if cost.unknown_flops:
                         self.unknown_flops_ops[node.op] = self.unknown_flops_ops.get(node.op, 0) + 1

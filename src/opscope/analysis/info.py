@@ -155,7 +155,9 @@ def notes_of(program: Program) -> tuple[str, ...]:
 
 def info_of(program: Program, as_xla: bool = False) -> Info:
     """Count a program. Operations are listed with the most frequent first. `as_xla` counts FLOPs and bytes as XLA's own analysis does."""
-    ops: Counter[tuple[str, Role]] = Counter((node.op, node.role) for graph in program for node in graph.nodes)
+    ops: Counter[tuple[str, Role]] = Counter()
+    for graph in program:
+        ops.update(zip(graph.ops, graph.roles, strict=True))
     costs = CostModel(program, as_xla)
     callers = program.callers
     graphs = []

@@ -35,8 +35,8 @@ def loops_of(program: Program) -> list[Loop]:
     """All loops of a program, callers first."""
     loops = []
     for graph in reversed(program.callees_first()):
-        for node in graph:
-            if node.calls and facts_of(node.op).control in LOOPS:
+        for node in graph.calling:
+            if facts_of(node.op).control in LOOPS:
                 loops.append(Loop(graph.name, node.id, trip_count(program, graph, node), _slots(program, graph, node)))
     return loops
 

@@ -30,7 +30,9 @@ Sizes = Mapping[str, tuple[int | None, ...]]
 
 def output_sizes(graph: Graph) -> Sizes:
     """Bytes of all values of a graph, looked up once per node instead of once per use."""
-    return {node.id: _sizes(node.outputs) for node in graph.nodes}
+    types = graph.types
+    sizes = {id(each): _sizes(each) for each in {id(each): each for each in types}.values()}
+    return dict(zip(graph.ids, map(sizes.__getitem__, map(id, types)), strict=True))
 
 
 def bytes_moved(sizes: Sizes, node: Node, name: str, fused: Fused | None = None) -> int | None:
@@ -126,7 +128,7 @@ def size_of(kind: TensorType) -> tuple[int | None, int | None]:
 def values(graph: Graph, ref: ValueRef) -> list[TensorType]:
     """The types that an operand refers to."""
     name, index = ref
-    outputs = graph[name].outputs
+    outputs = graph.types_of(name)
     if index == WHOLE:
         return list(outputs)
     return [outputs[index]] if index < len(outputs) else []

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from opscope.errors import OpscopeError, SourceError
 from opscope.gc_pause import without_collecting
 from opscope.naming import suggest
+from opscope.native.bulk import BulkNodes, Rest
 from opscope.native.format import (
     DOCUMENT_FIELDS,
     FORMAT,
@@ -23,11 +24,14 @@ from opscope.native.format import (
 from opscope.native.place import place_of
 from opscope.native.sparing import SparingParser, Unusual
 from opscope.program import (
+    LARGE,
     MOST_LINES,
     NO_DETAILS,
     ROLES,
+    Details,
     Frame,
     GraphBuilder,
+    GrowingColumns,
     KnownDetails,
     Link,
     Metric,
@@ -37,6 +41,7 @@ from opscope.program import (
     ProgramBuilder,
     Role,
     TensorType,
+    TextDetails,
     ValueRef,
 )
 
@@ -65,7 +70,8 @@ def loads(text: str) -> list[Program]:
 def _parse_sparingly(text: str) -> Any:
     """The document with its nodes decoded. The tables of what they share are gone when the program is built."""
     shared = _Shared()
-    return SparingParser(text, lambda raw: _decode_node(raw, shared), _no_constant).document()
+    bulk = BulkNodes(lambda raw: _decode_rest(raw, shared), lambda raw: _decode_types(raw, shared)) if len(text) > LARGE else None
+    return SparingParser(text, lambda raw: _decode_node(raw, shared), _no_constant, bulk).document()
 
 
 def _parse(text: str) -> Any:
@@ -91,7 +97,7 @@ def decode(document: Any) -> list[Program]:
         raise SourceError(f"{wrong.path}: {wrong.message}" if wrong.path else wrong.message, path=wrong.path) from None
 
 
-class _FieldError(Exception):
+class _FieldError(ValueError):
     """A wrong field, with its path relative to the object being decoded. Each outer level prepends its part."""
 
     def __init__(self, path: str, message: str) -> None:
@@ -160,15 +166,22 @@ def _decode_graph(program: ProgramBuilder, raw: Any, shared: _Shared) -> None:
     _check_fields(_object(raw, ""), GRAPH_FIELDS)
     graph = program.graph(_name(raw.get("name"), "name"))
     graph.attrs = _object(raw.get("attrs", {}), "attrs")
-    for i, raw_node in enumerate(_list(raw.get("nodes"), "nodes")):
-        try:
-            graph.add(raw_node if type(raw_node) is Node else _decode_node(raw_node, shared))
-        except _FieldError as wrong:
-            raise wrong.inside(f"nodes[{i}]") from None
+    if isinstance(raw.get("nodes"), GrowingColumns):
+        graph.columns = raw["nodes"]
+    else:
+        _decode_nodes(graph, raw.get("nodes"), shared)
     graph.outputs = list(_decode_refs(raw.get("outputs", []), "outputs", shared))
     _decode_groupings(graph, raw.get("groupings", {}))
     for metric, column in _object(raw.get("metrics", {}), "metrics").items():
         graph.metrics[metric] = _object(column, f"metrics.{metric}")
+
+
+def _decode_nodes(graph: GraphBuilder, raw: Any, shared: _Shared) -> None:
+    for i, raw_node in enumerate(_list(raw, "nodes")):
+        try:
+            graph.add(raw_node if type(raw_node) is Node else _decode_node(raw_node, shared))
+        except _FieldError as wrong:
+            raise wrong.inside(f"nodes[{i}]") from None
 
 
 def _decode_groupings(graph: GraphBuilder, raw: Any) -> None:
@@ -187,6 +200,21 @@ class _Shared:
         self.type: dict[TensorType, TensorType] = {}
         self.path: dict[Path, Path] = {}
         self.frame: dict[Frame, Frame] = {}
+        self._keys: dict[Path, Path] = {}
+        self._texts: dict[tuple[Any, ...], TextDetails] = {}
+
+    def known_details(self, attrs: dict[str, Any], scope: Path, source: tuple[Frame, ...]) -> Details:
+        """Details of which nodes with equal ones share one object, if their attributes are texts."""
+        values = tuple(attrs.values())
+        if not {*map(type, values)} <= {str}:
+            return KnownDetails(attrs, scope, source)
+        keys = tuple(attrs)
+        key = (keys, values, scope, source)
+        details = self._texts.get(key)
+        if details is None:
+            keys = self._keys.setdefault(keys, keys)
+            details = self._texts[key] = TextDetails(keys, values, scope, source)
+        return details
 
 
 def _decode_node(raw: Any, shared: _Shared) -> Node:
@@ -223,8 +251,13 @@ def _decode_node(raw: Any, shared: _Shared) -> Node:
         scope = _decode_texts(get("scope", []), "scope")
         frames = [_decode_frame(frame, f"source[{k}]", shared) for k, frame in enumerate(_list(get("source", []), "source"))]
         if attrs or scope or frames:
-            details = KnownDetails(attrs, shared.path.setdefault(scope, scope), tuple(frames))
+            details = shared.known_details(attrs, shared.path.setdefault(scope, scope), tuple(frames))
     return Node(text(id, id), text(op, op), inputs, outputs, role, calls, control, links, details)
+
+
+def _decode_rest(raw: dict[str, Any], shared: _Shared) -> Rest:
+    _, _, _, _, _, calls, control, links, details = _decode_node({"id": "", "op": "", **raw}, shared)
+    return calls, control, links, details
 
 
 def _decode_refs(raw: Any, at: str, shared: _Shared) -> tuple[ValueRef, ...]:

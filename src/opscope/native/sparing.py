@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from opscope.native.bulk import BulkNodes
+from opscope.program import GrowingColumns
+
 Reads: TypeAlias = Callable[[int], tuple[Any, int]]
 """Reads the value at a place of the text; returns it and the place after it."""
 
@@ -23,21 +26,23 @@ class Unusual(Exception):
 
 
 class SparingParser:
-    """`made` is called with every element of a list `nodes` of a graph, and what it returns takes the element's place."""
+    """`made` is called with every element of a list `nodes` of a graph, and what it returns takes the element's place. With
+    `bulk`, such a list becomes columns."""
 
-    def __init__(self, text: str, made: Callable[[Any], Any], parse_constant: Callable[[str], Any]) -> None:
+    def __init__(self, text: str, made: Callable[[Any], Any], parse_constant: Callable[[str], Any], bulk: BulkNodes | None = None) -> None:
         self._text = text
         self._made = made
+        self._bulk = bulk
         self._decode = json.JSONDecoder(parse_constant=parse_constant).raw_decode
 
     def document(self) -> Any:
         """What `json.loads` returns, with the nodes replaced."""
-        graph = {"nodes": lambda at: self._list(at, self._node)}
+        graph = {"nodes": self._nodes}
         program = {"graphs": lambda at: self._list(at, lambda at: self._object(at, graph))}
         document = {**program, "programs": lambda at: self._list(at, lambda at: self._object(at, program))}
         try:
             value, at = self._object(self._skip(0), document)
-        except (ValueError, RecursionError):
+        except (ValueError, OverflowError, RecursionError):
             raise Unusual from None
         if self._skip(at) != len(self._text):
             raise Unusual
@@ -61,6 +66,23 @@ class SparingParser:
             return at
 
         return values, self._items("{}", at, member)
+
+    def _nodes(self, at: int) -> tuple[Any, int]:
+        if self._bulk is None:
+            return self._list(at, self._node)
+        columns, bulk = GrowingColumns(), self._bulk
+        is_first = True
+
+        def element(at: int) -> int:
+            nonlocal is_first
+            if is_first:
+                at = self._skip(bulk.read(self._text, at, columns))
+                is_first = False
+            node, at = self._node(at)
+            columns.append(node)
+            return at
+
+        return columns, self._items("[]", at, element)
 
     def _list(self, at: int, item: Reads) -> tuple[list[Any], int]:
         values: list[Any] = []

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.checks import wrong_details, wrong_part
+from opscope.program.columns import LARGE, GrowingColumns, NodeColumns
 from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import CHANGE, COMBINES, ORIGINS, Column, Metric, MetricOrigin
-from opscope.program.model import Graph, Node, Program
+from opscope.program.model import Graph, Program
+from opscope.program.node import Node
 from opscope.program.own_text import OwnText
 from opscope.program.values import (
     ARGUMENT_ROLES,
@@ -45,6 +47,7 @@ from opscope.program.values import (
     Path,
     Role,
     TensorType,
+    TextDetails,
     ValueRef,
     dimension,
     dtype_bits,
@@ -64,6 +67,7 @@ __all__ = [
     "EMPTY",
     "FORWARD",
     "INFERRED_ATTR",
+    "LARGE",
     "MOST_LINES",
     "NO_DETAILS",
     "OPERAND_SHAPES_ATTR",
@@ -82,12 +86,14 @@ __all__ = [
     "Frame",
     "Graph",
     "GraphBuilder",
+    "GrowingColumns",
     "KnownDetails",
     "Link",
     "MemoryPlan",
     "Metric",
     "MetricOrigin",
     "Node",
+    "NodeColumns",
     "NodeKey",
     "OwnText",
     "Path",
@@ -95,6 +101,7 @@ __all__ = [
     "ProgramBuilder",
     "Role",
     "TensorType",
+    "TextDetails",
     "ValueRef",
     "dimension",
     "dtype_bits",

@@ -3,15 +3,17 @@ reference resolves, and reports where not."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from opscope.errors import OpscopeError, SourceError
 from opscope.program.checks import MOST_OUTPUTS, shown, wrong_part, wrong_type
+from opscope.program.columns import GrowingColumns, referring
 from opscope.program.metric import Metric, check_ratio, number
-from opscope.program.model import Graph, Node, Program
+from opscope.program.model import Graph, Program
+from opscope.program.node import Node
 from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Frame, KnownDetails, Link, Path, Role, TensorType, ValueRef
 
 T = TypeVar("T")
@@ -28,6 +30,8 @@ class GraphBuilder:
         self.line = line
         self.index = index
         self.nodes: list[Node] = []
+        self.columns: GrowingColumns | None = None
+        """The nodes of a large graph, instead of `nodes`."""
         self.lines: list[int] = []
         self.outputs: list[ValueRef] = []
         self.groupings: dict[str, dict[str, Path]] = {}
@@ -79,7 +83,8 @@ class GraphBuilder:
         self.metrics.setdefault(metric, {})[node_id] = value
 
     def _fail(self, index: int, message: str, part: str = "") -> SourceError:
-        return SourceError(message, line=self.lines[index] or self.line, path=f"graphs[{self.index}].nodes[{index}]{part}")
+        line = self.lines[index] if index < len(self.lines) else 0
+        return SourceError(message, line=line or self.line, path=f"graphs[{self.index}].nodes[{index}]{part}")
 
     def _fail_graph(self, message: str, part: str) -> SourceError:
         return SourceError(message, line=self.line, path=f"graphs[{self.index}]{part}")
@@ -125,17 +130,32 @@ class GraphBuilder:
                     raise self._fail(i, message, _nth("links", node.links, link))
 
     def build(self) -> Graph:
-        self._check_types()
+        if self.columns is not None:
+            return self._build_columns(self.columns)
+        self._check_types([node.outputs for node in self.nodes])
         counts = {node.id: len(node.outputs) or MOST_OUTPUTS for node in self.nodes}
         if not self._is_valid(counts):
             self._raise_first_error()
+        return self._build(tuple(self.nodes), counts, lambda name: counts.get(name, WHOLE))
+
+    def _build_columns(self, columns: GrowingColumns) -> Graph:
+        try:
+            nodes = columns.finished()
+        except (KeyError, ValueError) as error:  # readers that report errors read such a source once more, as nodes
+            raise SourceError(f"graph {self.name!r} is not valid: {error}", path=f"graphs[{self.index}].nodes") from None
+        self._check_types(nodes.outputs)
+        numbers = columns.numbers
+        return self._build(nodes, numbers, lambda name: (len(nodes.outputs[numbers[name]]) or MOST_OUTPUTS) if name in numbers else WHOLE)
+
+    def _build(self, nodes: Sequence[Node], ids: Container[str], output_count: Callable[[str], int]) -> Graph:
+        """`output_count` returns how many outputs a node has, and WHOLE if there is none of that id."""
         for name, index in self.outputs:
-            if not WHOLE <= index < counts.get(name, WHOLE):
+            if not WHOLE <= index < output_count(name):
                 message = f"output {name!r} #{index} of graph {self.name!r} is not a value of the graph"
                 raise self._fail_graph(message, _nth("outputs", self.outputs, (name, index)))
         for grouping, paths in self.groupings.items():
             for name, path in paths.items():
-                if name not in counts:
+                if name not in ids:
                     message = f"grouping {grouping!r} contains {name!r}, which is not a node of graph {self.name!r}"
                     raise self._fail_graph(message, f".groupings.{grouping}")
                 if not all(isinstance(group, str) for group in path):
@@ -143,20 +163,21 @@ class GraphBuilder:
                     raise self._fail_graph(message, f".groupings.{grouping}")
         return Graph(
             self.name,
-            tuple(self.nodes),
+            nodes,
             tuple(self.outputs),
             _frozen(self.groupings),
             MappingProxyType(self.attrs),
-            _frozen({metric: self._column(metric, values, counts) for metric, values in self.metrics.items()}),
+            _frozen({metric: self._column(metric, values, ids) for metric, values in self.metrics.items()}),
         )
 
-    def _check_types(self) -> None:
+    def _check_types(self, outputs: Sequence[tuple[TensorType, ...]]) -> None:
         """Check each type once: nodes share them."""
-        types = {builtin_id(each): each for node in self.nodes for each in node.outputs}
+        types = {builtin_id(each): each for each in chain.from_iterable({builtin_id(types): types for types in outputs}.values())}
         wrong = {key: problem for key, each in types.items() if (problem := wrong_type(each))}
         if wrong:
-            i, key = next((i, key) for i, node in enumerate(self.nodes) for each in node.outputs if (key := builtin_id(each)) in wrong)
-            raise self._fail(i, f"type of {self.nodes[i].id!r}: {wrong[key]}", ".outputs")
+            i, key = next((i, key) for i, types in enumerate(outputs) for each in types if (key := builtin_id(each)) in wrong)
+            name = self.columns.ids[i] if self.columns is not None else self.nodes[i].id
+            raise self._fail(i, f"type of {name!r}: {wrong[key]}", ".outputs")
 
     def _column(self, metric: str, values: Mapping[str, float], ids: Container[str]) -> dict[str, float]:
         column = {}
@@ -206,7 +227,7 @@ class ProgramBuilder:
             )
         graphs = {name: builder.build() for name, builder in self._graphs.items()}
         for name, builder in self._graphs.items():
-            for i, node in enumerate(builder.nodes):
+            for i, node in referring(graphs[name].nodes):
                 for called in node.calls:
                     if called not in graphs:
                         message = f"{node.id!r} in graph {name!r} calls {called!r}, which is not a graph of the program"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opscope.ellipsis import ellipsize
-from opscope.program.model import Node
+from opscope.program.node import Node
 from opscope.program.values import MOST_LINES, ROLES, Details, TensorType
 
 MOST_OUTPUTS = (1 << 31) - 1

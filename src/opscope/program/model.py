@@ -1,4 +1,4 @@
-"""Node, Graph and Program: immutable, indexed on demand, and readable as text.
+"""Graph and Program: immutable, indexed on demand, and readable as text.
 
 A Graph behaves like a list of its nodes and a Program like a list of its graphs: iteration, `len()`, `[0]`, `[1:3]` and `in`. Both also
 support lookup by name: `graph["add.3"]`, `"add.3" in graph`.
@@ -10,127 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 from opscope.display import Displayed
-from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.program.call_order import callees_first
+from opscope.program.columns import NodeColumns, ids_of, ops_of, outputs_of, referring, roles_of
 from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
+from opscope.program.node import Node
 from opscope.program.own_text import OwnText
-from opscope.program.values import (
-    ARGUMENT_ROLES,
-    EMPTY,
-    NO_DETAILS,
-    PRINTED,
-    WHOLE,
-    Details,
-    Frame,
-    Link,
-    NodeKey,
-    Path,
-    Role,
-    TensorType,
-    ValueRef,
-)
-
-_LONGEST_VALUE = 97
-
-
-class Node(NamedTuple):
-    """One operation, parameter, constant or output."""
-
-    id: str
-    op: str
-    inputs: tuple[ValueRef, ...] = ()
-    outputs: tuple[TensorType, ...] = ()
-    role: Role = "op"
-    calls: tuple[str, ...] = ()
-    control: tuple[str, ...] = ()
-    links: tuple[Link, ...] = ()
-    details: Details = NO_DETAILS
-
-    @property
-    def is_argument(self) -> bool:
-        """Whether it is an argument of its graph: a parameter, an input or a buffer."""
-        return self.role in ARGUMENT_ROLES
-
-    @property
-    def attrs(self) -> Mapping[str, Any]:
-        return self.details.attrs
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return self.details.settings
-
-    @property
-    def scope(self) -> Path:
-        return self.details.scope
-
-    @property
-    def source(self) -> tuple[Frame, ...]:
-        return self.details.source
-
-    @property
-    def type_text(self) -> str:
-        """The output type: "f32[2, 3]", or "(f32[2], s32[])" for several outputs."""
-        texts = [str(t) for t in self.outputs]
-        return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-
-    @property
-    def operands(self) -> list[str]:
-        """The inputs as text: "dot.3", "while.7#2" for the third output, "while.7#*" for all outputs together."""
-        return [name if index == 0 else f"{name}#{'*' if index == WHOLE else index}" for name, index in self.inputs]
-
-    @property
-    def short_text(self) -> str:
-        """One line without attributes, except a constant's value and a parameter's number."""
-        payload = self.attrs.get("value" if self.role == "constant" else "parameter_number" if self.is_argument else "")
-        inner = self.operands if payload is None else [*self.operands, _value_text(payload)]
-        return _one_line(f"{self.id}: {self.type_text} = {self.op}({', '.join(inner)})")
-
-    def text(self, *, whole: bool = False) -> str:
-        """One line: typed result, op, operands and attributes. Long values are cut, unless it is to be `whole`."""
-        operands = self.operands
-        operands += [f"{key}={_value_text(value, whole)}" for key, value in self.attrs.items()]
-        operands += [f"calls={name}" for name in self.calls] + [f"after={name}" for name in self.control]
-        typed = f"{self.id}: {self.type_text}" if self.outputs else self.id
-        return _one_line(f"{typed} = {self.op}({', '.join(operands)})")
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        return f"<Node {self.short_text}>"
-
-
-def _one_line(text: str) -> str:
-    lines = text.splitlines()
-    return text if len(lines) < 2 else " ".join(line for line in map(str.strip, lines) if line)
-
-
-def _value_text(value: Any, whole: bool = False) -> str:
-    """A value on one line. A long one is cut at its end; a list is cut between two items, and then says how many it has."""
-    if isinstance(value, list | tuple) and value and not whole:
-        return _list_text(value)
-    line = _one_line(value if isinstance(value, str) else repr(value))
-    return line if whole else ellipsize(line, _LONGEST_VALUE)
-
-
-def _list_text(items: Sequence[Any]) -> str:
-    opening, closing = "[]" if isinstance(items, list) else "()"
-    texts: list[str] = []
-    length = 0
-    for item in items:
-        text = ellipsize(repr(item), _LONGEST_VALUE)
-        length += len(text) + len(", ")
-        if texts and length > _LONGEST_VALUE:
-            texts.append(f"… {len(items):,} in total")
-            break
-        texts.append(text)
-    comma = "," if isinstance(items, tuple) and len(items) == 1 else ""
-    return f"{opening}{', '.join(texts)}{comma}{closing}"
+from opscope.program.values import ARGUMENT_ROLES, EMPTY, PRINTED, NodeKey, Path, Role, TensorType, ValueRef
 
 
 @dataclass(frozen=True)
@@ -138,17 +28,46 @@ class Graph:
     """Nodes in the order of the source, which is usually topological. Cycles are allowed."""
 
     name: str
-    nodes: tuple[Node, ...]
+    nodes: Sequence[Node]
+    """A tuple. The nodes of a very large graph are columns that behave like one."""
     outputs: tuple[ValueRef, ...] = ()
     groupings: Mapping[str, Mapping[str, Path]] = field(default_factory=lambda: EMPTY)
     attrs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     metrics: Mapping[str, Column] = field(default_factory=lambda: EMPTY)
     """By metric, the numbers of the nodes that have one. The program's `metrics` define their meaning."""
 
+    @property
+    def ids(self) -> Iterable[str]:
+        """One column of `nodes`, in order, like `ops`, `roles` and `types`: much faster than its nodes if the graph is very large."""
+        return ids_of(self.nodes)
+
+    @property
+    def ops(self) -> Iterable[str]:
+        return ops_of(self.nodes)
+
+    @property
+    def roles(self) -> Iterable[Role]:
+        return roles_of(self.nodes)
+
+    @property
+    def types(self) -> Sequence[tuple[TensorType, ...]]:
+        """The outputs of each node."""
+        return outputs_of(self.nodes)
+
+    def types_of(self, name: str) -> tuple[TensorType, ...]:
+        """The outputs of a node."""
+        nodes, place = self.nodes, self.position[name]
+        return nodes.outputs[place] if isinstance(nodes, NodeColumns) else nodes[place].outputs
+
+    @property
+    def calling(self) -> Iterator[Node]:
+        """The nodes that call graphs."""
+        return (node for _, node in referring(self.nodes) if node.calls)
+
     @cached_property
     def position(self) -> Mapping[str, int]:
         """The index of each id in `nodes`."""
-        return MappingProxyType({node.id: i for i, node in enumerate(self.nodes)})
+        return MappingProxyType(dict(zip(self.ids, range(len(self.nodes)), strict=True)))
 
     @cached_property
     def users(self) -> Mapping[str, tuple[str, ...]]:
@@ -162,7 +81,7 @@ class Graph:
     @cached_property
     def parameters(self) -> tuple[Node, ...]:
         """The arguments of the graph: its parameters, inputs and buffers."""
-        return tuple(node for node in self.nodes if node.is_argument)
+        return tuple(self.nodes[i] for i, role in enumerate(self.roles) if role in ARGUMENT_ROLES)
 
     @overload
     def __getitem__(self, key: str | int) -> Node: ...
@@ -170,6 +89,8 @@ class Graph:
     def __getitem__(self, key: slice) -> tuple[Node, ...]: ...
     def __getitem__(self, key: str | int | slice) -> Node | tuple[Node, ...]:
         """A node by id or index, or several by slice."""
+        if isinstance(key, slice):
+            return tuple(self.nodes[key])
         return self.nodes[self.position[key] if isinstance(key, str) else key]
 
     def __contains__(self, item: object) -> bool:
@@ -262,7 +183,7 @@ class Program(Displayed):
         """For each called graph, the nodes that call it."""
         callers: dict[str, list[NodeKey]] = {}
         for graph in self:
-            for node in graph:
+            for node in graph.calling:
                 for called in node.calls:
                     callers.setdefault(called, []).append((graph.name, node.id))
         return MappingProxyType({name: tuple(by) for name, by in callers.items()})
@@ -271,7 +192,7 @@ class Program(Displayed):
         """All graphs, or those named by `starts` and what they call, each after everything that it calls."""
         if starts is None:
             starts = [*(name for name in self.graphs if name not in self.callers and name != self.entry), self.entry, *self.graphs]
-        names = callees_first(starts, lambda name: (called for node in self.graphs[name] for called in node.calls))
+        names = callees_first(starts, lambda name: (called for node in self.graphs[name].calling for called in node.calls))
         return [self.graphs[name] for name in names]
 
     def with_metric(self, metric: Metric, values: NodeValues = EMPTY) -> Program:

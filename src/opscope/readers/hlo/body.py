@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from opscope.errors import SourceError
-from opscope.program import UNKNOWN_TYPE, WHOLE, Details, GraphBuilder, Node, Role, TensorType, ValueRef
+from opscope.program import LARGE, UNKNOWN_TYPE, WHOLE, Details, GraphBuilder, Node, Role, TensorType, ValueRef
+from opscope.readers.hlo.bulk import BulkRows
 from opscope.readers.hlo.details import Context, HloDetails, Tail, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruction
 from opscope.readers.hlo.lexing import fail, skip, without_comments
+from opscope.readers.hlo.operands import operand_names
 from opscope.readers.hlo.shapes import Types
 
 _PIECE = 1 << 20
@@ -30,7 +32,6 @@ _LINE_SHAPE = (
 _CONTINUATION = re.compile(_CONTINUES)
 _LINE = re.compile(_LINE_SHAPE)
 _LINES = re.compile("^" + _LINE_SHAPE, re.MULTILINE)
-_MARKED_NAMES = re.compile(r"%([A-Za-z0-9_.-]+)").findall
 
 Row: TypeAlias = tuple[str, str, str, str, str, str]
 """A line's parts: ROOT or nothing, name, type, opcode, operands, attributes."""
@@ -73,6 +74,8 @@ class Body:
         self.attrs: dict[str, str] = {}
         self.nodes: list[Node] = []
         self.refs: dict[str, ValueRef] = {}
+        self.bulk: BulkRows | None = None
+        """The instructions of a very large computation, instead of `nodes` and `refs`."""
         self.root = ""
         self.inlined: list[tuple[str, int, int]] = []
         """Computations written inside an attribute: name, start and end."""
@@ -94,6 +97,7 @@ class Body:
                 return end
             if text[pos] == "}" and self.is_closed:
                 return pos + 1
+            self._leave_bulk()
             pos = skip(text, read_instruction(self, pos))
             pos = _below(text, pos, self._take(_rows(text, pos, end)))
 
@@ -102,6 +106,8 @@ class Body:
         text, module = self.module.text, self.module
         if module.is_regular:
             stop = text.find("\n}", pos, end) + 1
+            if stop - pos > LARGE:
+                pos = self._read_bulk(pos, stop)
             while pos < stop:
                 piece_end = _piece_end(text, pos, stop)
                 rows: list[Row] = _LINES.findall(text, pos, piece_end)
@@ -115,6 +121,26 @@ class Body:
                 return stop
             module.is_regular = False
         return _below(text, pos, self._take(_rows(text, pos, end)))
+
+    def _read_bulk(self, pos: int, stop: int) -> int:
+        """Read as columns, up to the first piece that has an irregular line."""
+        text, bulk = self.module.text, BulkRows()
+        self.bulk = bulk
+        while pos < stop:
+            piece_end = _piece_end(text, pos, stop)
+            rows: list[Row] = _LINES.findall(text, pos, piece_end)
+            if len(rows) != text.count("\n", pos, piece_end) or not bulk.take(self, rows):
+                self._leave_bulk()
+                break
+            pos = piece_end
+        return pos
+
+    def _leave_bulk(self) -> None:
+        """Go on with nodes."""
+        if self.bulk:
+            self.nodes = self.bulk.nodes()
+            self.refs = {node.id: self.bulk.ref(node.id) for node in self.nodes}
+            self.bulk = None
 
     def _take(self, rows: Iterable[Row]) -> int:
         """Make nodes from rows, up to the first irregular one; returns how many.
@@ -137,7 +163,7 @@ class Body:
                 else:
                     tail = tails[attributes]
                     if operands:
-                        names = _operand_names(operands) if "%" in operands or "/" in operands else operands.split(", ")
+                        names = operand_names(operands) if "%" in operands or "/" in operands else operands.split(", ")
                         inputs = tuple(map(ref, names))
                     if op == ELEMENT:
                         inputs = self.element(inputs, tail.flow.element)
@@ -212,11 +238,16 @@ class Body:
         dropped: then only the node's attributes mention it."""
         self._resolve()
         if not computations.issuperset(self.calls):
+            self._leave_bulk()
             if not drop_unknown:
                 raise self._unknown_call(computations)
             self.nodes = [n._replace(calls=tuple(c for c in n.calls if c in computations)) if n.calls else n for n in self.nodes]
-        builder.take(self.nodes)
         builder.attrs = dict(self.attrs)
+        if self.bulk:
+            builder.columns = self.bulk.columns
+            builder.outputs = [self.bulk.ref(self.root or self.bulk.columns.ids[-1])]
+            return
+        builder.take(self.nodes)
         root = self.root or (self.nodes[-1].id if self.nodes else "")
         builder.outputs = [self.refs[root]] if root else []
 
@@ -270,15 +301,3 @@ def _below(text: str, pos: int, lines: int) -> int:
     for _ in range(lines):
         pos = text.index("\n", pos) + 1
     return pos
-
-
-def _operand_names(operands: str) -> list[str]:
-    """The names in a list of operands, with or without % and types. Malformed operands are left to the lookup, which fails."""
-    if "/*" in operands:
-        operands = without_comments(operands)
-    if operands.startswith("%"):
-        return operands[1:].split(", %")
-    if "%" not in operands:
-        return operands.split(", ")
-    names = _MARKED_NAMES(operands)
-    return names if operands.startswith("(") or len(names) == operands.count(", ") + 1 else [operands]

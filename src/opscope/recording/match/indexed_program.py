@@ -6,7 +6,7 @@ The names of nodes and graphs are not used here: labels consist of ops, types, a
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Node, Program
@@ -64,7 +64,7 @@ class Side:
             for g in called:
                 self.callers[g].append(i)
 
-    def _add(self, g: int, nodes: tuple[Node, ...]) -> None:
+    def _add(self, g: int, nodes: Sequence[Node]) -> None:
         base = len(self.nodes)
         at = {node.id: base + i for i, node in enumerate(nodes)}
         users: list[list[int]] = [[] for _ in nodes]

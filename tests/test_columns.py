@@ -1,0 +1,177 @@
+"""The nodes of very large graphs are columns. Nobody can tell: what is read is the same, and so is every error."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import opscope
+import opscope.native.bulk
+import opscope.native.reading
+import opscope.program.columns
+import opscope.readers.hlo.body
+from opscope import OpscopeError, native
+from opscope.program import Graph, NodeColumns, Program
+from opscope.readers.hlo import parse_hlo
+
+HLO = sorted((Path(__file__).resolve().parent / "samples" / "hlo").glob("*.hlo"))
+
+
+@pytest.fixture
+def as_columns(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Every text is large, and is read in small pieces."""
+    monkeypatch.setattr(opscope.readers.hlo.body, "LARGE", -1)
+    monkeypatch.setattr(opscope.readers.hlo.body, "_PIECE", 300)
+    monkeypatch.setattr(opscope.native.reading, "LARGE", -1)
+    monkeypatch.setattr(opscope.native.bulk, "_PIECE", 300)
+    monkeypatch.setattr(opscope.program.columns, "_BATCH", 3)
+    return monkeypatch
+
+
+def columns_of(programs: list[Program]) -> int:
+    return sum(isinstance(graph.nodes, NodeColumns) for program in programs for graph in program)
+
+
+def compare(columns: Graph, nodes: Graph) -> None:
+    assert columns == nodes and nodes == columns
+    size = len(nodes)
+    assert list(columns) == [columns[i] for i in range(size)] == [columns.nodes[i - size] for i in range(size)] == list(nodes)
+    assert columns[1:3] == nodes[1:3] and type(columns[1:3]) is tuple
+    assert columns.position == nodes.position and columns.users == nodes.users and columns.parameters == nodes.parameters
+    assert [list(columns.ids), list(columns.ops), list(columns.roles), list(columns.types), list(columns.calling)] == [
+        [node.id for node in nodes],
+        [node.op for node in nodes],
+        [node.role for node in nodes],
+        [node.outputs for node in nodes],
+        [node for node in nodes if node.calls],
+    ]
+    with pytest.raises(IndexError):
+        columns[size]
+    with pytest.raises(IndexError):
+        columns[-size - 1]
+
+
+@pytest.mark.parametrize("format", ["HLO", "JSON"])
+def test_columns_are_what_nodes_are(format: str, as_columns: pytest.MonkeyPatch) -> None:
+    texts = [path.read_text("utf-8") for path in HLO]
+    if format == "JSON":
+        texts = [native.dumps(program) for text in texts for program in parse_hlo(text)]
+    read = parse_hlo if format == "HLO" else native.loads
+    columns = [read(text) for text in texts]
+    as_columns.undo()
+    nodes = [read(text) for text in texts]
+    assert sum(map(columns_of, columns)) > len(texts) and not sum(map(columns_of, nodes))
+    for these, those in zip(columns, nodes, strict=True):
+        assert list(map(native.dumps, these)) == list(map(native.dumps, those))
+        for program, other in zip(these, those, strict=True):
+            assert program.callers == other.callers
+            for graph in program:
+                compare(graph, other[graph.name])
+
+
+LINES = "".join(f'  %a{i} = f32[4]{{0}} negate(%x), metadata={{op_name="n{i % 3}"}}\n' for i in range(12))
+LAST = "  ROOT %t = (f32[4]{0}, f32[4]{0}) tuple(%a1, %a2)\n}\n"
+TEXT = f"HloModule m\n\nENTRY %main {{\n  %x = f32[4]{{0}} parameter(0)\n{LINES}{{}}\n{LAST}"
+ODD = {
+    "unknown operand": "  %b = f32[4]{0} negate(%nobody)",
+    "name twice": "  %a3 = f32[4]{0} negate(%x)",
+    "operand below": "  %b = f32[4]{0} negate(%t)",
+    "itself": "  %b = f32[4]{0} negate(%b)",
+    "after another": "  %b = f32[4]{0} negate(%x), control-predecessors={%a1, %a2}",
+    "after nobody": "  %b = f32[4]{0} negate(%x), control-predecessors={%nobody}",
+    "element": "  %p = (f32[4]{0}, s32[]) parameter(1)\n  %b = s32[] get-tuple-element(%p), index=1",
+    "no such element": "  %p = (f32[4]{0}, s32[]) parameter(1)\n  %b = s32[] get-tuple-element(%p), index=2",
+    "element of an array": "  %b = f32[4]{0} get-tuple-element(%x), index=0",
+    "a comment": "  %b = f32[4]{0} add(%a1, /*index=1*/%a2)",
+    "typed operands": "  %b = f32[4]{0} add(f32[4]{0} %a1, f32[4]{0} %a2)",
+    "two lines": "  %b = f32[4]{0} add(%a1,\n    %a2)",
+    "calls nobody": "  %b = f32[4]{0} fusion(%a1), kind=kLoop, calls=%nobody",
+    "a wrong type": "  %b = f32[99999999999,99999999999]{1,0} negate(%x)",
+    "not an instruction": "  %b is nothing",
+}
+
+
+def outcome(text: str) -> list[str]:
+    try:
+        return [native.dumps(program) for program in parse_hlo(text)]
+    except OpscopeError as error:
+        return [repr(error), str(error)]
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_an_odd_line_in_a_large_module(odd: str, as_columns: pytest.MonkeyPatch) -> None:
+    text = TEXT.replace("{}", odd)
+    columns = outcome(text)
+    as_columns.undo()
+    assert columns == outcome(text)
+
+
+NODE = (
+    '{{"id": "n{0}", "op": "add", "role": "op", "inputs": [["n0", 0]], '
+    '"outputs": [{{"dtype": "f32", "shape": [4]}}], "attrs": {{"k": "v{1}"}}}}'
+)
+ODD_NODES = {
+    "input below": ('["n0", 0]', '["n19", 0]'),
+    "unknown input": ('["n0", 0]', '["nobody", 0]'),
+    "id twice": ('"n12"', '"n3"'),
+    "no such output": ('["n0", 0]', '["n0", 1]'),
+    "an index that is not one": ('["n0", 0]', '["n0", true]'),
+    "an index beyond 32 bits": ('["n0", 0]', '["n0", 99999999999]'),
+    "no pair": ('["n0", 0]', '["n0"]'),
+    "a role": ('"role": "op"', '"role": "boss"'),
+    "an escape": ('"n12"', '"n\\u0031\\u0032"'),
+    "attributes": ('{"k": "v0"}', '{"k": 1, "l": true, "m": 1.0}'),
+    "not a number": ('{"k": "v0"}', '{"k": NaN}'),
+    "a member twice": ('"attrs"', '"op": "sub", "attrs"'),
+    "an unknown member": ('"attrs"', '"colour": "red", "attrs"'),
+    "a wrong member": ('"attrs": {"k": "v0"}', '"attrs": [], "calls": ["x"]'),
+    "a wrong type": ('"f32"', "7"),
+    "not JSON": ('"attrs"', "attrs"),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), ODD_NODES.values(), ids=ODD_NODES)
+def test_an_odd_node_in_a_large_document(old: str, new: str, as_columns: pytest.MonkeyPatch) -> None:
+    lines = [NODE.format(i, i % 3) for i in range(20)]
+    lines[12] = lines[12].replace(old, new)
+    assert lines[12] != NODE.format(12, 0)
+    text = '{"format": "opscope", "version": 1, "name": "p", "entry": "g",\n "graphs": [\n  {"name": "g",\n   "nodes": [\n    '
+    text += ",\n    ".join(lines) + "\n   ]}\n ]}\n"
+
+    def read() -> list[str]:
+        try:
+            return [native.dumps(program) for program in native.loads(text)]
+        except OpscopeError as error:
+            return [repr(error), str(error)]
+
+    columns = read()
+    as_columns.undo()
+    assert columns == read()
+
+
+def test_who_goes_over_the_nodes_again_and_again_gets_objects(as_columns: pytest.MonkeyPatch) -> None:
+    (program,) = parse_hlo(TEXT.replace("{}\n", ""))
+    nodes = program.main.nodes
+    assert nodes[0] is not nodes[0]
+    for _ in range(opscope.program.columns._PASSES + 1):
+        before = list(nodes)
+    assert nodes[0] is nodes[0] and list(nodes) == before
+
+
+def test_a_node_of_a_large_graph_takes_250_bytes(as_columns: pytest.MonkeyPatch) -> None:
+    as_columns.setattr(opscope.readers.hlo.body, "_PIECE", 1 << 16)
+    rows = [
+        f'  %layer.{i} = f32[8,256,512]{{2,1,0}} add(%layer.{i - 1}, %x), metadata={{op_name="jit(train)/layer_{i // 2}/attention/add"}}\n'
+        for i in range(1, 8000)
+    ]
+    first = "  %x = f32[8,256,512]{2,1,0} parameter(0)\n  %layer.0 = f32[8,256,512]{2,1,0} negate(%x)\n"
+    text = f"HloModule jit_train\n\nENTRY %main {{\n{first}{''.join(rows)}}}\n"
+    parse_hlo(TEXT.replace("{}\n", ""))  # imports and tables
+    tracemalloc.start()
+    try:
+        programs = parse_hlo(text)
+        assert tracemalloc.get_traced_memory()[0] / programs[0].node_count < 250
+    finally:
+        tracemalloc.stop()
