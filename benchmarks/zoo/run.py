@@ -29,6 +29,8 @@ _LIMIT = 180
 """CPU seconds for one model: on a busy machine, time passes without work."""
 _LONGEST = 3600
 """Seconds for one model that waits for something."""
+_MEMORY = 12 << 30
+"""Bytes of address space for one model."""
 _CLOSE = 0.01
 
 Row = dict[str, Any]
@@ -39,6 +41,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a slice of each family")
     parser.add_argument("--only", choices=("torch", "jax", "onnx"))
     parser.add_argument("--name", default="", help="only programs whose name contains this")
+    parser.add_argument("--resume", action="store_true", help="go on where the last run was stopped")
     parser.add_argument("--report", action="store_true", help="print the tables of the last run")
     parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
     options = parser.parse_args()
@@ -48,7 +51,7 @@ def main() -> None:
             continue
         path = BENCH / f"zoo_{framework}.jsonl"
         if not options.report:
-            _write(path, look(options.quick, options.name))
+            _write(path, look, options)
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         print(f"\n{framework}: {len(rows)} programs")
         figures += _report(framework, rows)
@@ -56,16 +59,18 @@ def main() -> None:
         keep("zoo", figures)
 
 
-def _write(path: Path, rows: Iterable[Row]) -> None:
+def _write(path: Path, look: Callable[[bool, Callable[[str], bool]], Iterable[Row]], options: argparse.Namespace) -> None:
     """One line for each program, as soon as it has been looked at: a run takes long, and may be stopped."""
     path.parent.mkdir(exist_ok=True)
-    with path.open("w") as file:
-        for row in rows:
+    known = path.read_text().splitlines() if options.resume and path.exists() else []
+    names = {json.loads(line)["name"] for line in known}
+    with path.open("a" if options.resume else "w") as file:
+        for row in look(options.quick, lambda name: options.name in name and name not in names):
             file.write(json.dumps(row) + "\n")
             file.flush()
 
 
-def _torch(quick: bool, part: str) -> Iterator[Row]:
+def _torch(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
     import torch
     import torch_checks
     import torch_zoo
@@ -81,7 +86,7 @@ def _torch(quick: bool, part: str) -> Iterator[Row]:
             return {"set up": f"{type(error).__name__}: {error}"[:200]}
         return torch_checks.check(model, args, kwargs)
 
-    return (_forked(entry, look) for entry in torch_zoo.entries(quick) if part in entry.name)
+    return (_forked(entry, look) for entry in torch_zoo.entries(quick) if wanted(entry.name))
 
 
 def _forked(entry: Any, look: Callable[[Any], Row]) -> Row:
@@ -91,6 +96,7 @@ def _forked(entry: Any, look: Callable[[Any], Row]) -> Row:
 
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (_LIMIT, _LIMIT))
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         try:
             row = look(entry)
         except BaseException as error:
@@ -112,23 +118,23 @@ def _forked(entry: Any, look: Callable[[Any], Row]) -> Row:
     return {"family": entry.family, "name": entry.name, **row}
 
 
-def _jax(quick: bool, part: str) -> Iterator[Row]:
+def _jax(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
     import jax_checks
     import jax_zoo
 
     for entry in jax_zoo.entries(quick):
-        if part in entry.name:
+        if wanted(entry.name):
             yield {"family": entry.family, "name": entry.name, **jax_checks.check(*entry.make())}
 
 
-def _onnx(quick: bool, part: str) -> Iterator[Row]:
+def _onnx(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
     """The models of ONNX's own backend tests: each has as many nodes as its graph."""
     from onnx.backend.test.case.node import collect_testcases
 
     from opscope.readers import capture_object
 
     for case in collect_testcases(None)[:: 20 if quick else 1]:
-        if part not in case.name or case.model is None:
+        if not wanted(case.name) or case.model is None:
             continue
         try:
             program = capture_object(case.model)

@@ -6,9 +6,10 @@ such a configuration is not part of the zoo.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,11 +27,10 @@ class Entry(NamedTuple):
 
 
 def entries(quick: bool) -> list[Entry]:
-    """A slice of each family, then all others."""
+    """A slice of each family, then all others, slice by slice: a run that is stopped has seen some of each."""
     families = (_torch_nn(), _torchvision(), _timm(), _transformers(), _diffusers())
-    numbered = [(number, entry) for family in families for number, entry in enumerate(family)]
-    slice_of_all = [entry for number, entry in numbered if entry.name in _QUICK or number % 12 == 0]
-    return slice_of_all if quick else [*slice_of_all, *(entry for _, entry in numbered if entry not in slice_of_all)]
+    slices = [(0 if entry.name in _QUICK else number % 12, entry) for family in families for number, entry in enumerate(family)]
+    return [entry for number, entry in sorted(slices, key=lambda each: each[0]) if number == 0 or not quick]
 
 
 _LIBRARIES: list[torch.library.Library] = []
@@ -39,6 +39,9 @@ _LIBRARIES: list[torch.library.Library] = []
 _QUICK = frozenset(
     ["bert", "llama", "t5", "whisper", "mamba", "mixtral", "segformer", "resnet18", "fasterrcnn_resnet50_fpn", "inception_v3"]
 )
+
+_LARGEST = 20_000_000
+"""Parameters of a model of transformers. Those that cannot be made small take gigabytes."""
 
 _SMALL = {
     "hidden_size": 32, "d_model": 32, "n_embd": 32, "embed_dim": 32, "dim": 32, "embedding_size": 32, "decoder_hidden_size": 32,
@@ -84,22 +87,45 @@ def _torchvision() -> Iterator[Entry]:
             yield Entry("torchvision", name, partial(_vision, name, 64, weights_backbone=None, in_a_list=module is models.detection))
 
 
+@cache
 def _declare_operators() -> None:
     """PyPI's torchvision is built for CUDA. With a PyTorch for CPUs its library does not load, and it can be imported only if these
-    operators are declared. Detectors call them, so they do not run there."""
+    operators exist. They are the two that detectors call, in plain Python."""
     package = find_spec("torchvision")
     try:
         torch.ops.load_library(str(Path(str(package and package.origin)).with_name("_C.so")))
+        return
     except (OSError, RuntimeError):
         library = torch.library.Library("torchvision", "DEF")
-        for name in ("nms", "qnms"):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         _LIBRARIES.append(library)
+    for name in ("nms", "qnms"):
+        library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    library.define("roi_align(Tensor x, Tensor rois, float scale, int height, int width, int sampling_ratio, bool aligned) -> Tensor")
+    library.impl("nms", _without_overlaps, "CPU")
+    import torchvision
+    from torchvision.ops.roi_align import _roi_align
+
+    torchvision.extension._has_ops = lambda: True
+    library.impl("roi_align", _roi_align, "CompositeImplicitAutograd")
+
+
+def _without_overlaps(boxes: torch.Tensor, scores: torch.Tensor, limit: float) -> torch.Tensor:
+    """Which boxes stay: the best first, without those that overlap a better one by more than `limit`."""
+    from torchvision.ops import box_iou
+
+    overlaps = (box_iou(boxes, boxes) > limit).numpy()
+    waiting, kept = scores.argsort(descending=True).numpy(), []
+    while len(waiting):
+        kept.append(int(waiting[0]))
+        waiting = waiting[1:][~overlaps[waiting[0], waiting[1:]]]
+    return torch.tensor(kept, dtype=torch.long)
 
 
 def _vision(name: str, size: int, *, in_a_list: bool = False, **plain: Any) -> Example:
     from torchvision import models
 
+    if in_a_list and not name.startswith("ssd"):
+        plain |= {"min_size": size, "max_size": size}
     model = models.get_model(name, weights=None, **plain).eval()
     return model, ([torch.rand(3, size, size)],) if in_a_list else (torch.rand(2, 3, size, size),), {}
 
@@ -111,6 +137,7 @@ def _image_size(name: str) -> int:
 def _timm() -> Iterator[Entry]:
     if find_spec("timm") is None:
         return
+    _declare_operators()
     import timm
 
     for module in timm.list_modules():
@@ -138,13 +165,18 @@ def _transformers() -> Iterator[Entry]:
 
 def _transformer(kind: str) -> Example:
     """A model of this kind, with a head if it has one, and inputs of the kind that it takes."""
-    from transformers import CONFIG_MAPPING, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+    from transformers import CONFIG_MAPPING, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoModelForSpeechSeq2Seq
 
     config = CONFIG_MAPPING[kind]()
     _shrink(config)
-    for auto in (AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoModel):
+    encoding = (AutoModelForSpeechSeq2Seq, AutoModelForSeq2SeqLM) if config.is_encoder_decoder else ()
+    for auto in (*encoding, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoModel):
         if type(config) in auto._model_mapping:
             break
+    with torch.device("meta"):
+        elements = sum(parameter.numel() for parameter in auto.from_config(copy.deepcopy(config)).parameters())
+    if elements > _LARGEST:
+        raise ValueError(f"{elements:,} parameters: the names of its fields do not make it small")
     model = auto.from_config(config, attn_implementation="eager").eval()
     ids, size = torch.arange(8).reshape(1, 8) + 3, getattr(config, "image_size", 32)
     main = model.main_input_name

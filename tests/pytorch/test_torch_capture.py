@@ -382,8 +382,8 @@ def run() -> Program:
 def test_if_export_fails_a_real_run_is_shown(run: Program) -> None:
     """One paragraph says why, and the graph follows the branches that were taken: one iteration of the loop here."""
     (note,) = run.attrs["notes"]
-    assert note.startswith("torch.export failed on Winding (GuardOnDataDependentSymNode): ")
-    assert "Showing one real run with these inputs instead" in note
+    assert note.startswith("Showing one real run with these inputs, ")
+    assert "torch.export failed on Winding (GuardOnDataDependentSymNode): " in note
     assert "\n" not in note
     ops = [node.op for node in run.main if node.role == "op"]
     assert ops.count("aten.addmm.default") == 1
@@ -416,6 +416,56 @@ def test_writes_through_views_stay_in_order(run: Program) -> None:
     assert graph["add"].control == ("copy_",)
 
 
+class InPlace(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.act = nn.Linear(4, 4), nn.Hardswish(inplace=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        best, _ = torch.topk(self.layer(x), 2)
+        best /= best.sum(-1, keepdim=True)
+        return self.act(best)
+
+
+def test_operations_in_place_keep_their_backward_and_their_module() -> None:
+    """torch numbers them one after their autograd functions, and leaves out the module."""
+    graph = opscope.capture(InPlace(), torch.rand(3, 4), stage="joint").main
+    assert graph["hardswish_backward"].scope == ("act: Hardswish",)
+    backward = [node for node in graph if node.role == "op" and node.attrs.get("partitioner_tag") == "is_backward"]
+    of = {node.id: next((link.node for link in node.links if link.kind == "backward_of"), None) for node in backward}
+    assert (of["hardswish_backward"], of["neg"], of["div_1"]) == ("hardswish", "div", "div")
+    assert None not in of.values()
+
+
+def test_a_backward_function_that_reads_data_is_one_operation() -> None:
+    """As that of the experts of Mixtral, which AOTAutograd cannot trace. The operation does not stay behind."""
+
+    def backward(context: Any, gradient: torch.Tensor) -> Any:
+        return gradient * len(context.ends.tolist()), None
+
+    with torch.library._scoped_library("opscope_test", "DEF") as library:
+        library.define("experts(Tensor x, Tensor ends) -> Tensor")
+        library.impl("experts", lambda x, ends: x * 2, "CompositeExplicitAutograd")
+        setup: Any = lambda ctx, inputs, output: setattr(ctx, "ends", inputs[1])  # noqa: E731
+        torch.library.register_autograd("opscope_test::experts", backward, setup_context=setup, lib=library)
+
+        class Model(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = nn.Linear(4, 4)
+
+            def forward(self, x: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+                return torch.ops.opscope_test.experts(self.layer(x), ends)
+
+        program = opscope.capture(Model(), torch.rand(3, 4), torch.tensor([1, 2]), stage="joint")
+        node = program.main["experts_backward"]
+        assert ([str(kind) for kind in node.outputs], node.attrs["of"]) == (["float32[3, 4]"], [0])
+        assert [link.node for link in node.links if link.kind == "backward_of"] == ["experts"]
+        (note,) = program.attrs["notes"]
+        assert note.startswith("AOTAutograd cannot trace the backward function of opscope_test.experts, so it is one operation here")
+        assert not hasattr(torch.ops.opscope_test, "experts_backward")
+
+
 class Broken(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -431,8 +481,8 @@ def test_a_forward_that_raises_is_shown_up_to_the_error() -> None:
         program = opscope.capture(Broken(), torch.ones(2, 4))
     assert warned[0].filename == __file__, "the warning points at who called capture"
     (note,) = program.attrs["notes"]
-    assert "the run failed at layer: Linear / addmm: RuntimeError: mat1" in note
-    assert note.endswith("; the graph ends there.")
+    assert note.startswith("With these inputs, the run failed at layer: Linear / addmm: RuntimeError: mat1")
+    assert "; the graph ends there. torch.export failed on Broken" in note
     assert "Showing one real run" not in note
     last = program.main.nodes[-1]
     assert (last.op, last.scope) == ("aten.addmm.default", ("layer: Linear",))

@@ -1,4 +1,4 @@
-"""FLOPs of operations that stand for several: norms, softmax, pools, losses, random numbers.
+"""FLOPs of operations that stand for several: norms, softmax, pools, resized images, losses.
 
 Each is counted as the plain operations that it is made of, one for each element of its first operand: a softmax is a maximum, a
 difference, an exponential, a sum and a quotient. Kernels may arrange this differently; beside the products of a model it is little.
@@ -27,7 +27,9 @@ _PER_ELEMENT: dict[str, int] = {
     **dict.fromkeys(("binary_cross_entropy", "binary_cross_entropy_with_logits"), 6),
     **dict.fromkeys(("var", "var_mean", "std", "std_mean"), 4),
     **dict.fromkeys(("norm", "vector_norm", "linalg_vector_norm"), 2),
-    **dict.fromkeys(("count_nonzero", "median", "logcumsumexp"), 1),
+    **dict.fromkeys(("count_nonzero", "median", "logcumsumexp", "bincount"), 1),
+    "histc": 3,
+    **dict.fromkeys(("softmax_backward_data", "log_softmax_backward_data"), 4),
     **dict.fromkeys(("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "global_average_pool"), 1),
     **dict.fromkeys(("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "global_max_pool"), 1),
 }
@@ -40,6 +42,18 @@ _POOLS = frozenset(
         *(f"{kind}_pool{rank}{more}" for kind in ("avg", "max") for rank in ("", "1d", "2d", "3d") for more in ("", "_with_indices")),
     ]
 )
+RESIZED: dict[str, int] = {
+    **dict.fromkeys(("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"), 0),
+    **dict.fromkeys(("upsample_nearest_exact1d", "upsample_nearest_exact2d", "upsample_nearest_exact3d"), 0),
+    "upsample_linear1d": 2,
+    "upsample_bilinear2d": 4,
+    "upsample_trilinear3d": 8,
+    "upsample_bicubic2d": 16,
+    "grid_sampler_2d": 4,
+    "grid_sampler_3d": 8,
+}
+"""The neighbours that each element of an image is made of: each is multiplied by its weight, and they are added.
+The gradient of a resized image is spread over as many."""
 _DROPOUTS = frozenset(["dropout", "native_dropout", "alpha_dropout", "feature_dropout"])
 
 
@@ -48,6 +62,8 @@ def composite_flops(name: str, elements: Sequence[int], out: int, attrs: Mapping
     if name in _DROPOUTS:
         trains = attrs.get("train", attrs.get("training")) not in (False, "False")
         return 2 * out if trains else 0
+    if name in RESIZED:
+        return max(0, 2 * RESIZED[name] - 1) * out
     if name in _POOLS:
         window = _window(attrs)
         return None if window is None else out * window
@@ -61,7 +77,7 @@ def composite_flops(name: str, elements: Sequence[int], out: int, attrs: Mapping
 
 
 def is_composite(name: str) -> bool:
-    return name in _PER_ELEMENT or name in _POOLS or name in _DROPOUTS
+    return name in _PER_ELEMENT or name in _POOLS or name in _DROPOUTS or name in RESIZED
 
 
 def _window(attrs: Mapping[str, Any]) -> int | None:

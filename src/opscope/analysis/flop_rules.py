@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import prod
 
 from opscope.analysis.causal import causal_part
-from opscope.analysis.composite_flops import composite_flops, is_composite
+from opscope.analysis.composite_flops import RESIZED, composite_flops, is_composite
 from opscope.analysis.library_calls import library_flops
 from opscope.analysis.moved import size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
@@ -175,7 +175,11 @@ def _composite(graph: Graph, node: Node) -> int | None:
     operands = [_elements([kind]) for kind in _input_types(graph, node)]
     sizes = [count for count in operands if count is not None]
     out = _elements(list(node.outputs[:1]))
-    return None if out is None or len(sizes) < len(operands) else composite_flops(plain_name(node.op), sizes, out, node.attrs)
+    if out is None or len(sizes) < len(operands):
+        return None
+    name = plain_name(node.op)
+    resized = sizes[0] if name in RESIZED and "backward" in node.op and sizes else out
+    return composite_flops(name, sizes, resized, node.attrs)
 
 
 def _nothing(graph: Graph, node: Node) -> int | None:
@@ -213,7 +217,7 @@ def _pooled_back(graph: Graph, node: Node) -> int | None:
 
 _RULES: dict[str, _Rule] = {
     **_LABELLED,
-    "sort": _sort,
+    **dict.fromkeys(("sort", "unique2", "unique_dim", "unique_consecutive"), _sort),
     **dict.fromkeys(("copy", "identity", "alias", "clone", "clone_dim_order", "stop_gradient", "device_put"), _nothing),
     "custom_call": _custom_call,
     "assert_tensor_metadata": _nothing,

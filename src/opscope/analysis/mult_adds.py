@@ -123,6 +123,11 @@ def _grouped(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -
     return prod(rows) * output[-1] if len(rows) == 2 else prod(output) * rows[-1]
 
 
+def _grouped_backward(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
+    """For each gradient that is wanted, as many products as in the forward operation: rows of the gradient times rows of the operand."""
+    return prod(inputs[0]) * inputs[1][-1] * len(attrs["of"])
+
+
 _CONVOLUTIONS = (
     *("conv", "convolution", "conv1d", "conv2d", "conv3d"),
     *("conv_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"),
@@ -147,4 +152,5 @@ _RULES: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]] = 
 _BACKWARD: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]] = {
     "convolution": _convolution_backward,
     **dict.fromkeys(_ATTENTIONS, _attention_backward),
+    "grouped_mm_fallback": _grouped_backward,
 }

@@ -2,8 +2,9 @@
 
 AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation to the operations of its
 backward function. Several forward nodes may share a number: the first of them created the autograd function, the others are its
-getitems or created none. A sum of gradients, for a value that was used twice, belongs to no function: it is linked to the operation that
-computes the value (`gradient_sums.py`), and placed in the module whose operations use the value.
+getitems or created none. An operation in place is one late: it has the number after that of its function. A sum of gradients, for a
+value that was used twice, belongs to no function: it is linked to the operation that computes the value (`gradient_sums.py`), and placed
+in the module whose operations use the value.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, Link, Path
 from opscope.readers.torch.gradient_sums import gives_gradient, is_backward, is_sum, summed_values
 
+_COPIES = ("aten.clone.", "aten.detach.", "aten.alias.")
 _CALLS = ("call_function", "call_method", "call_module")
 
 
@@ -29,30 +31,44 @@ def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
     """For each backward operation, a link to the forward operation whose autograd function it is part of."""
     nodes = list(nodes)
     owner: dict[int, str] = {}
-    forward_of: dict[str, str] = {}
+    in_place: dict[int, str] = {}
+    """The first operation with a number that is not a copy: what an operation in place became."""
+    functions: dict[str, int] = {}
     for node in nodes:
         number = node.meta.get("seq_nr")
         if node.op not in _CALLS or number is None:
             continue
         if not is_backward(node.meta):
             owner.setdefault(number, node.name)
-        elif number in owner and not is_sum(node.meta):
-            forward_of[node.name] = owner[number]
+            if not str(node.target).startswith(_COPIES):
+                in_place.setdefault(number, node.name)
+        elif not is_sum(node.meta):
+            functions[node.name] = number
+    forward_of = {name: owner[number] for name, number in functions.items() if number in owner}
+    numbers = set(functions.values())
+    for name, number in functions.items():
+        if number not in owner and number + 1 in in_place and number + 1 not in numbers:
+            forward_of[name] = in_place[number + 1]
     for name, value in summed_values(nodes, forward_of).items():
         if value.op in _CALLS:
             forward_of[name] = value.name
     return {name: (Link(BACKWARD_OF, forward),) for name, forward in forward_of.items()}
 
 
-def sum_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[str, tuple[Link, ...]]) -> dict[str, Path]:
-    """Scopes for sums of gradients, which torch leaves without one: the innermost module around all forward uses of the value."""
+def missing_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[str, tuple[Link, ...]]) -> dict[str, Path]:
+    """Scopes for what torch leaves without one: sums of gradients are in the innermost module around all forward uses of the value,
+    and the backward of an operation in place is in its module."""
     by_name: dict[str, Any] = {}
     assigned: dict[str, Path] = {}
     around: dict[str, Path | None] = {}
     """By value: the scope around its forward uses, None if it has only one. Cached, because a value may have many sums."""
     for node in nodes:
         by_name[node.name] = node
-        if not is_sum(node.meta) or scopes.get(node.name):
+        if scopes.get(node.name) or not is_backward(node.meta):
+            continue
+        if not is_sum(node.meta):
+            if node.name in links:
+                assigned[node.name] = scopes[links[node.name][0].node]
             continue
         for value in _candidates(node, by_name, links):
             if value.name not in around:

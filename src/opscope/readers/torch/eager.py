@@ -21,11 +21,11 @@ from opscope.readers.torch.undisturbed import undisturbed
 from opscope.readers.torch.values import output_types, plain, tensor_type
 
 ENTRY = "main"
-_ONE_RUN = "Showing one real run with these inputs instead, with the branches it took and the sizes it had."
+_ONE_RUN = "Showing one real run with these inputs, with the branches it took and the sizes it had."
 
 
 def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, refusal: str = "") -> Program:
-    """`refusal` says why another way of capturing failed; the program's note begins with it."""
+    """`refusal` says why another way of capturing failed; the program's note ends with it."""
     program = ProgramBuilder(name, ENTRY)
     run = _Run(program.graph(ENTRY), ModuleCalls(module))
     for path, tensor in tensors(_named(module, args) | kwargs):
@@ -45,7 +45,7 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
     if error is not None:
         note = f"With these inputs, the run failed {stopped}: {first_words(error)}; the graph ends there."
         program.attrs["error"] = first_words(error)
-    notes = [f"{refusal} {note}".lstrip()] if note else []
+    notes = [f"{note} {refusal}".rstrip()] if note else []
     if unused:
         verb = "is" if len(unused) == 1 else "are"
         notes.append(f"{len(unused):,} of {len(list(module.parameters())):,} parameters {verb} not used in this run: {listed(unused)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import logging
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr
@@ -12,6 +13,9 @@ from typing import Any, NamedTuple
 
 from opscope.readers.torch.caches import caches_registered
 from opscope.readers.torch.undisturbed import same_settings, same_state
+
+_SENTENCE_END = re.compile(r"(?<=[\w)\]>'\"`])\.\s+(?=[A-Z(])")
+_DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "UserError")
 
 
 class Exported(NamedTuple):
@@ -78,6 +82,8 @@ def _other_ways(module: Any, asked: _Way, error: Exception) -> Iterator[_Way]:
         yield way._replace(dynamic_shapes=None, words=_and(way.words, "without dynamic_shapes, for the sizes of these inputs only"))
     if asked.strict:
         yield way._replace(strict=False, words=_and(way.words, "with strict=False"))
+    elif type(error).__name__ not in _DATA_DEPENDENT:  # Dynamo follows the code itself, but it cannot read data either
+        yield way._replace(strict=True, words=_and(way.words, "with strict=True"))
 
 
 def _and(words: str, more: str) -> str:
@@ -106,10 +112,11 @@ def _quietly() -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """Why torch.export failed, from the first paragraph of its error, which may run over pages."""
+    """Why torch.export failed: the first sentence of its error, which may run over pages."""
     words = str(error).strip() or type(error).__name__
     paragraphs = words.split("\n\n")
     paragraph = " ".join(" ".join(paragraphs[: 2 if paragraphs[0].endswith(":") else 1]).split())
+    paragraph = _SENTENCE_END.split(paragraph, maxsplit=1)[0]
     if len(paragraph) > 400:
         paragraph = f"{paragraph[:400].rsplit(' ', 1)[0]} …"
     return paragraph.rstrip(".")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from opscope.program import DIRECTION_ATTR, WHOLE, GraphBuilder, Path, Role, TensorType, ValueRef
-from opscope.readers.torch.direction import directions, forward_links, sum_scopes
+from opscope.readers.torch.direction import directions, forward_links, missing_scopes
 from opscope.readers.torch.names import Call, OwnerScopes, frames_of_text, op_name
 from opscope.readers.torch.values import DEEPEST, constant_attrs, is_constant, is_tensor, output_types, plain
 
@@ -87,7 +87,7 @@ class FxGraphReader:
         self.names = {node.name for node in nodes}
         scopes = {node.name: self.owners.note(module_calls(node.meta)) for node in nodes}
         links = forward_links(nodes)
-        scopes |= sum_scopes(nodes, scopes, links)
+        scopes |= missing_scopes(nodes, scopes, links)
         self.directions = directions(nodes)
         for node in nodes:
             if node.op == "placeholder":

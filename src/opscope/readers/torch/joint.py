@@ -10,6 +10,7 @@ from opscope.program import BACKWARD, DIRECTION_ATTR, Link, Program, ProgramBuil
 from opscope.readers.torch.export import about_ranges, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
 from opscope.readers.torch.names import about_modules
+from opscope.readers.torch.opaque_backward import custom_operators, opaque_backward
 from opscope.readers.torch.untrained import cut_in_graph, untrained_note
 
 ENTRY = "main"
@@ -32,12 +33,21 @@ def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, 
     module = plain_module(exported)
     if args is None or exported.range_constraints:
         args, kwargs = _fake_inputs(exported)
+    opaque = ""
     with ExitStack() as tracing:
         try:
-            joint = aot_export_joint_with_descriptors(tracing, module, args, kwargs)
+            try:
+                with ExitStack() as first:
+                    joint = aot_export_joint_with_descriptors(first, module, args, kwargs)
+                    tracing.enter_context(first.pop_all())
+            except Exception as error:
+                if not custom_operators(module):
+                    raise
+                operators = ", ".join(tracing.enter_context(opaque_backward(module)))
+                opaque = f"AOTAutograd cannot trace the backward function of {operators}, so it is one operation here: {_why(error)}."
+                joint = aot_export_joint_with_descriptors(tracing, module, args, kwargs)
         except Exception as error:  # whatever AOTAutograd fails on: users need its message, not its traceback
-            first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise OpscopeError(f"AOTAutograd could not trace a joint graph: {first_line}; stage='autograd' may work") from error
+            raise OpscopeError(f"AOTAutograd could not trace a joint graph: {_why(error)}; stage='autograd' may work") from error
         graph = joint.graph_module.graph
         program = ProgramBuilder(name, ENTRY)
         program.attrs.update(about_ranges(exported))
@@ -48,10 +58,22 @@ def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, 
         reader.input_names = dict(enumerate(map(str, exported.graph_signature.user_inputs)))
         reader.read(graph.nodes)
         program.attrs.update(about_modules(reader.owners.classes))
-        note = _untrained(exported, reader.trained)
-        if note:
-            program.attrs["notes"] = [note]
+        notes = [note for note in (_untrained(exported, reader.trained), opaque) if note]
+        if notes:
+            program.attrs["notes"] = notes
         return joint.graph_module, program.build()
+
+
+def _why(error: Exception) -> str:
+    """The first line of an error of AOTAutograd, and the operation and the line of the model that it happened at, as fx notes them."""
+    lines = (str(error).strip() or type(error).__name__).splitlines()
+    words = lines[0]
+    if type(error).__name__ == "DataDependentOutputException":
+        words = f"it reads the data of a tensor ({words})"
+    at = next((line for line in lines if line.startswith("While executing %")), "")
+    places = [line.strip() for line in lines if line.lstrip().startswith("File ")]
+    operation = at.removeprefix("While executing %").partition(" ")[0]
+    return f"{words}, at {operation} ({places[-1]})" if operation and places else words
 
 
 def _untrained(exported: Any, trained: set[str]) -> str | None:
