@@ -2,5 +2,6 @@
 export { layoutTwoHalves } from "./twoHalves/twoHalves";
 export { LayoutCache } from "./compound/cache";
 export { layoutCompound } from "./compound/compound";
+export { layoutDeep } from "./deep";
 export { layoutFlat } from "./flat";
 export type { CompoundGraph, CompoundLayout, FlatGraph, FlatLayout, LayoutOptions } from "./types";

@@ -107,6 +107,8 @@ export interface CompoundLayout {
   readonly reversed: Uint8Array;
   readonly points: Float64Array;
   readonly pointStart: Int32Array;
+  /** 1: an edge leads too far to be a line. It has two points, its ends. Absent: none does. */
+  readonly far?: Uint8Array;
   /** How many containers were laid out, and how many came from the cache. */
   readonly laidOut: number;
   readonly reused: number;

@@ -2,7 +2,7 @@
  * The one way from a program to a picture: view, layout, scene. Both the page's engine and the Python host use it, so the screen and
  * an exported file show the same picture for the same request.
  */
-import { LayoutCache, layoutTwoHalves, layoutCompound } from "../layout";
+import { LayoutCache, layoutCompound, layoutDeep, layoutTwoHalves } from "../layout";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import { buildScene, unwrapped, isThread, measure, mergeLoneFrames, wrap } from "../scene";
 import { buildView } from "../view";
@@ -99,7 +99,8 @@ function place(chosen: Unplaced, previous: Arrangement | undefined, { now = Date
     progress: progress && ((part: number) => progress(0.1 + part * 0.7, "Laying out")),
   };
   const graph = measure(visible, previous && placesBefore(previous, chosen));
-  const layout = halves ? layoutTwoHalves(graph, halves, options, cache) : layoutCompound(graph, options, cache);
+  const layOut = chosen.request.wrap ? layoutDeep : layoutCompound;
+  const layout = halves ? layoutTwoHalves(graph, halves, options, cache) : layOut(graph, options, cache);
   return { ...chosen, layout, layoutMs: now() - start };
 }
 
@@ -135,7 +136,7 @@ export function compose(arrangement: Arrangement, request: PictureRequest, { pro
   progress?.(0.85, "Drawing");
   const { program, spec, visible, layout, direction, halves } = arrangement;
   const { wrap: wrapped } = request;
-  const broken = typeof wrapped === "string" ? !halves && isThread(layout, direction, wrapped) : wrapped;
+  const broken = typeof wrapped === "string" ? !halves && (layout.far !== undefined || isThread(layout, direction, wrapped)) : wrapped;
   const placed = broken ? wrap(visible, layout, direction) : unwrapped(visible, layout);
   const explained = placed.labels.length ? { ...visible, remarks: [...visible.remarks, CUT_ARROWS] } : visible;
   const scene = buildScene(program, explained, placed, {

@@ -12,8 +12,9 @@ import type { Context } from "./canvasPainter";
 
 /** Below this scale a graph is a map. */
 export const MAP = 0.08;
-/** A group of fewer square pixels on the screen is not looked into. */
+/** A group of fewer square pixels on the screen is not looked into, nor one in which no name has room. */
 const LOOK_INTO = 16_000;
+const NARROW = 48;
 
 /** A border around a block of fewer pixels would hide its colours. */
 const LEAST_BORDERED = 6;
@@ -96,13 +97,31 @@ export function blocksOf(contents: Contents, scene: Scene, scale: number, frames
   const open: number[] = [];
   for (const frame of frames) {
     if (covered.has(scene.parent[frame])) covered.add(frame);
-    else if (contents.nests[frame] && scene.w[frame] * scene.h[frame] * scale * scale >= LOOK_INTO) open.push(frame);
+    else if (contents.nests[frame] && isLarge(scene.w[frame] * scale, scene.h[frame] * scale)) open.push(frame);
     else {
       covered.add(frame);
       blocks.push(frame);
     }
   }
   return { blocks, open, rest: covered.size ? leaves.filter((item) => !covered.has(scene.parent[item])) : leaves };
+}
+
+function isLarge(width: number, height: number): boolean {
+  return width * height >= LOOK_INTO && Math.min(width, height) >= NARROW;
+}
+
+/** One block of every group: of a group that continues in further columns, the one in the middle has the name. */
+export function namedBlocks(scene: Scene, blocks: readonly number[]): { readonly item: number; readonly continues: boolean }[] {
+  const columns = new Map<number, number[]>();
+  for (const item of blocks) {
+    const others = columns.get(scene.box[item]);
+    if (others) others.push(item);
+    else columns.set(scene.box[item], [item]);
+  }
+  return Array.from(columns.values(), (items) => {
+    items.sort((a, b) => scene.x[a] - scene.x[b] || scene.y[a] - scene.y[b]);
+    return { item: items[items.length >> 1], continues: items.length > 1 };
+  });
 }
 
 export interface Blocks {

@@ -12,7 +12,7 @@ import { between } from "../../core/base/colour";
 import { memoized } from "../../core/base/memoized";
 import { Occupied } from "../../core/base/occupied";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
-import { blocksOf, Contents, MAP, paintBlock } from "./map";
+import { blocksOf, Contents, MAP, namedBlocks, paintBlock } from "./map";
 import { blockNameSize, frameNameSize, type Name, nameIn, NAMES_ONLY, nameSize, NAME_MARGIN, type NameSizes, nameSizes } from "./names";
 import { querySpatial, type SpatialData } from "./spatial";
 
@@ -178,7 +178,7 @@ export class ScenePainter {
     }
     const occupied = new Occupied();
     const names = [
-      ...blocks.map((item) => this.blockName(scene, item, sight, occupied)),
+      ...namedBlocks(scene, blocks).map(({ item, continues }) => this.blockName(scene, item, continues, sight, occupied)),
       ...open.map((item) => this.frameName(scene, item, sight, occupied)),
     ];
     for (const name of names) {
@@ -197,14 +197,16 @@ export class ScenePainter {
   }
 
   /** The name of a block on a map is in its middle, or to the right of a block that is too narrow for it. */
-  private blockName(scene: Scene, item: number, { camera: { x, y, scale } }: Sight, occupied: Occupied): FrameName | undefined {
+  private blockName(scene: Scene, item: number, continues: boolean, sight: Sight, occupied: Occupied): FrameName | undefined {
+    const { x, y, scale } = sight.camera;
     const width = scene.w[item] * scale,
       height = scene.h[item] * scale;
     const size = blockNameSize(height);
     const name = size ? nameIn(this.texts(item), size, Number.POSITIVE_INFINITY) : undefined;
     if (!name) return undefined;
-    const aside = name.width + 8 > width ? width / 2 + name.width / 2 + 4 : 0;
-    const left = (scene.x[item] - x) * scale + (width - name.width) / 2 + aside,
+    const middle = (scene.x[item] - x) * scale + (width - name.width) / 2;
+    const aside = continues || name.width + 8 <= width ? 0 : width / 2 + name.width / 2 + 4;
+    const left = middle + aside + name.width > sight.width ? middle - aside : middle + aside,
       top = (scene.y[item] - y) * scale + (height - size * 1.3) / 2 + 1;
     return occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
   }

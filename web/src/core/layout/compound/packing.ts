@@ -20,6 +20,8 @@ export interface Packed {
 
 /** Wider than high, like a screen. */
 const ASPECT = 1.6;
+/** No wider than a screen at half size: what is longer can be set in columns. */
+const WIDE = 3200;
 
 /**
  * Places unconnected parts so that the whole is about as wide as a screen: shelves as high as their tallest part, filled
@@ -45,7 +47,7 @@ export function packParcels(parcels: readonly Parcel[], gap: number, margin: Mar
   }
   if (free.length === 0) return { x, y, width: Math.max(0, rowWidth - gap), height: rowHeight };
   if (!keepsOrder) free.sort((a, b) => parcels[b].height - parcels[a].height || a - b);
-  let targetWidth = rowHeight > 0 ? area / rowHeight : Math.sqrt(area * ASPECT);
+  let targetWidth = Math.min(rowHeight > 0 ? area / rowHeight : Math.sqrt(area * ASPECT), WIDE);
   for (const i of free) targetWidth = Math.max(targetWidth, parcels[i].width);
 
   let shelfTop = 0;

@@ -55,8 +55,8 @@ export class Frontier {
   private readonly frameStarts: Float64Array;
   private readonly frameEnds: Float64Array;
 
-  /** `start` and `size` are the boxes' extents along the flow. */
-  constructor(visible: Visible, start: Float64Array, size: Float64Array) {
+  /** `start` and `size` are the boxes' extents along the flow; edges that lead `far` are no lines that a cut could run through. */
+  constructor(visible: Visible, start: Float64Array, size: Float64Array, far?: Uint8Array) {
     const leaves: number[] = [];
     for (let box = 0; box < visible.boxCount; box++) if (!visible.open[box]) leaves.push(box);
     const frames = Array.from(upTo(visible.boxCount)).filter((box) => visible.open[box]);
@@ -64,15 +64,10 @@ export class Frontier {
     this.frameEnds = Float64Array.from(frames, (box) => start[box] + size[box]).sort();
     this.boxStarts = Float64Array.from(leaves, (box) => start[box]).sort();
     this.boxEnds = Float64Array.from(leaves, (box) => start[box] + size[box]).sort();
-    const spans = { starts: new Float64Array(visible.edgeCount), ends: new Float64Array(visible.edgeCount) };
-    for (let e = 0; e < visible.edgeCount; e++) {
-      const a = start[visible.edgeSource[e]];
-      const b = start[visible.edgeTarget[e]];
-      spans.starts[e] = Math.min(a, b);
-      spans.ends[e] = Math.max(a, b);
-    }
-    this.edgeStarts = spans.starts.sort();
-    this.edgeEnds = spans.ends.sort();
+    const lines = upTo(visible.edgeCount).filter((e) => !far?.[e]);
+    const [from, to] = [(e: number) => start[visible.edgeSource[e]], (e: number) => start[visible.edgeTarget[e]]];
+    this.edgeStarts = Float64Array.from(lines, (e) => Math.min(from(e), to(e))).sort();
+    this.edgeEnds = Float64Array.from(lines, (e) => Math.max(from(e), to(e))).sort();
   }
 
   /** The cheapest place just below some box or frame, within `reach` of the ideal. */

@@ -34,7 +34,7 @@ export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" |
   const flow: Flow = down
     ? { u: x, v: y, uSize: w, vSize: h, along: height, across: width }
     : { u: y, v: x, uSize: h, vSize: w, along: width, across: height };
-  const frontier = new Frontier(visible, flow.v, flow.vSize);
+  const frontier = new Frontier(visible, flow.v, flow.vSize, layout.far);
   const few = goodColumns(flow.along, flow.across, direction);
   let cuts = cutLines(frontier, flow.along, few);
   let shape = shapeOf(visible, flow, cuts);
@@ -90,7 +90,7 @@ class Wrapping {
     private readonly layout: CompoundLayout,
     private readonly flow: Flow,
     private readonly down: boolean,
-    cuts: readonly number[],
+    private readonly cuts: readonly number[],
   ) {
     const { boxCount } = visible;
     const { v, vSize } = flow;
@@ -148,14 +148,25 @@ class Wrapping {
     this.box = longer(upTo(boxCount), new Int32Array(room));
   }
 
+  /** Is all of a line in one column? A line against the flow can lead around everything. */
+  private isWithin(e: number, column: number): boolean {
+    const { cuts, down, layout } = this;
+    for (let p = layout.pointStart[e]; p < layout.pointStart[e + 1]; p++) {
+      const v = layout.points[2 * p + (down ? 1 : 0)];
+      if (v < cuts[column - 1] - STUB_ROOM || v > cuts[column] + STUB_ROOM) return false;
+    }
+    return true;
+  }
+
   /** Edges within a column stay; the others become stubs. */
   private sortEdges(edges: EdgeItems): void {
     const { visible, column, lastColumn } = this;
+    const { far } = this.layout;
     const cut: number[] = [];
     for (let e = 0; e < visible.edgeCount; e++) {
       const from = lastColumn[visible.edgeSource[e]];
       const to = column[visible.edgeTarget[e]];
-      if (from === to) edges.keep(e, from);
+      if (from === to && !far?.[e] && this.isWithin(e, from)) edges.keep(e, from);
       else cut.push(e);
     }
     cut.sort((a, b) => lastColumn[visible.edgeSource[a]] - lastColumn[visible.edgeSource[b]] || this.startV(a) - this.startV(b) || a - b);
@@ -171,7 +182,7 @@ class Wrapping {
     };
     for (const e of cut) {
       const to = column[visible.edgeTarget[e]];
-      const entered = this.down ? this.enteredFrame(visible.edgeSource[e], visible.edgeTarget[e], to) : -1;
+      const entered = this.down && !far?.[e] ? this.enteredFrame(visible.edgeSource[e], visible.edgeTarget[e], to) : -1;
       edges.cut(e, numberOf(e), lastColumn[visible.edgeSource[e]], to, entered, this.v[entered]);
     }
     edges.finishStubs();
