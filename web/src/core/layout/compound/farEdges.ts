@@ -108,7 +108,7 @@ class Parts {
   }
 }
 
-/** About where boxes will be along the flow: every box just after the last of those that feed it. */
+/** About where boxes will be along the flow: every box just after the last of those that feed it, what nothing feeds just before its first use. */
 class Estimate {
   readonly length: number;
   /** The ends of each edge among the boxes of the innermost group that contains both; equal where one end is inside the other. */
@@ -172,6 +172,7 @@ class Estimate {
     const boxes = children.value.subarray(children.start[group], children.start[group + 1]);
     const ready: number[] = [];
     for (const box of boxes) if (waiting[box] === 0) ready.push(box);
+    const sources = ready.slice();
     let end = 0;
     let next = 0;
     for (let done = 0; done < boxes.length; done++) {
@@ -190,6 +191,11 @@ class Estimate {
         start[user] = Math.max(start[user], after);
         if (--waiting[user] === 0) ready.push(user);
       }
+    }
+    for (const box of sources) {
+      let first = Number.POSITIVE_INFINITY;
+      for (let k = joins.start[box]; k < joins.start[box + 1]; k++) first = Math.min(first, start[to[joins.value[k]]]);
+      if (first < Number.POSITIVE_INFINITY) start[box] = Math.max(0, first - size[box] - RANK_GAP);
     }
     return end;
   }

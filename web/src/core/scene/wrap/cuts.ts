@@ -6,6 +6,17 @@ import { upTo } from "../placed";
 /** Final pictures are about this much longer along the flow than across. */
 const GOOD_ASPECT = { TB: 1, LR: 1.5 };
 const GAP = 10;
+
+/** Places of boxes along (v) and across (u) the flow. */
+export interface Flow {
+  readonly u: Float64Array;
+  readonly v: Float64Array;
+  readonly uSize: Float64Array;
+  readonly vSize: Float64Array;
+  readonly along: number;
+  readonly across: number;
+}
+
 const LONGEST_ASPECT = 4;
 /** Up to here one connected picture is easier to follow than columns: about 40 boxes below each other on a page, 400 on a screen. */
 const SHORT = { page: 3200, screen: 32_000 };
@@ -31,13 +42,42 @@ export function goodColumns(along: number, across: number, direction: "TB" | "LR
   return Math.max(1, Math.round(now * Math.sqrt(along / (GOOD_ASPECT[direction] * Math.max(across, 1)))));
 }
 
+/** Two outermost frames whose breadths differ by more than this, a screen at half size, are not in one column: much of it would be empty. */
+const ALIKE = 3200;
+
+/** Where two long outermost frames of very different breadth meet. */
+function breaks({ boxCount, parent, open }: Visible, { v, uSize, vSize }: Flow, share: number): number[] {
+  const frames = Array.from(upTo(boxCount)).filter((box) => parent[box] < 0 && open[box] && vSize[box] > share / 4);
+  frames.sort((a, b) => v[a] - v[b]);
+  const found: number[] = [];
+  for (let i = 1; i < frames.length; i++) {
+    const [a, b] = [frames[i - 1], frames[i]];
+    if (v[b] >= v[a] + vSize[a] && Math.abs(uSize[a] - uSize[b]) > ALIKE) found.push((v[a] + vSize[a] + v[b]) / 2);
+  }
+  return found;
+}
+
 /** Ends of the columns along the flow, in order; the last column has none. */
-export function cutLines(frontier: Frontier, along: number, columns: number): number[] {
+export function cutLines(frontier: Frontier, visible: Visible, flow: Flow, columns: number): number[] {
+  const share = flow.along / columns;
+  if (columns === 1) return [];
   const cuts: number[] = [];
-  const share = along / columns;
   let from = 0;
+  for (const end of [...breaks(visible, flow, share), flow.along]) {
+    cuts.push(...evenCuts(frontier, from, end, Math.max(1, Math.round((end - from) / share))));
+    if (end < flow.along) cuts.push(end);
+    from = end;
+  }
+  return cuts;
+}
+
+/** Cuts between two places along the flow that make this many columns of about the same length. */
+function evenCuts(frontier: Frontier, begin: number, along: number, columns: number): number[] {
+  const cuts: number[] = [];
+  const share = (along - begin) / columns;
+  let from = begin;
   for (let column = 1; column < columns; column++) {
-    const ideal = Math.max(from + share * 0.5, column * share);
+    const ideal = Math.max(from + share * 0.5, begin + column * share);
     const best = frontier.bestCut(ideal, share * 0.3, from);
     if (best === undefined || best >= along - GAP) continue;
     cuts.push(best);

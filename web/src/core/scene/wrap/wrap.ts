@@ -8,7 +8,7 @@
 import { bucketBy } from "../../base/csr";
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
-import { below, cutLines, Frontier, goodColumns, offAspect } from "./cuts";
+import { below, cutLines, type Flow, Frontier, goodColumns, offAspect } from "./cuts";
 import { EdgeItems, STUB_ROOM } from "./edges";
 import { depths, type Placed, upTo } from "../placed";
 
@@ -18,16 +18,6 @@ const TITLE_LINE = 26;
 /** The space for "name (continued)" above what continues. */
 const CONTINUED_TITLE = 38;
 
-/** Places of boxes along (v) and across (u) the flow. */
-interface Flow {
-  readonly u: Float64Array;
-  readonly v: Float64Array;
-  readonly uSize: Float64Array;
-  readonly vSize: Float64Array;
-  readonly along: number;
-  readonly across: number;
-}
-
 export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR"): Placed {
   const { x, y, w, h, width, height } = layout;
   const down = direction === "TB";
@@ -36,13 +26,13 @@ export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" |
     : { u: y, v: x, uSize: h, vSize: w, along: width, across: height };
   const frontier = new Frontier(visible, flow.v, flow.vSize, layout.far);
   const few = goodColumns(flow.along, flow.across, direction);
-  let cuts = cutLines(frontier, flow.along, few);
+  let cuts = cutLines(frontier, visible, flow, few);
   let shape = shapeOf(visible, flow, cuts);
   // Columns are narrower than the whole was, so more of them may fit: try as many as that suggests, and half way there.
   const many = goodColumns(...shape, direction, few);
   for (const columns of new Set([many, Math.round((few + many) / 2)])) {
     if (columns <= few) continue;
-    const other = cutLines(frontier, flow.along, columns);
+    const other = cutLines(frontier, visible, flow, columns);
     const otherShape = shapeOf(visible, flow, other);
     if (offAspect(...otherShape, direction) < offAspect(...shape, direction)) [cuts, shape] = [other, otherShape];
   }
