@@ -50,12 +50,13 @@ class Agreement(NamedTuple):
         return (self.right + self.either_side) / self.nodes if self.nodes else 1.0
 
 
-def agreement(program: Program) -> Agreement:
-    """Compare the modules of a program's entry with the blocks of the same program without names."""
+def agreement(program: Program, alike: bool = True) -> Agreement:
+    """Compare the modules of a program's entry with the blocks of the same program without names. A compiler makes equal modules
+    different, so that only their numbers say which ones repeat: `alike` is False."""
     named = program.main
     blocks = add_structure(nameless(program)).main
     block_of = {node.id: blocks.groupings.get(STRUCTURE, {}).get(plain.id, ()) for node, plain in zip(named, blocks, strict=True)}
-    module_of = repeated_modules(named)
+    module_of = repeated_modules(named, alike)
     owner = _owners(module_of, block_of)
     counts: Counter[str] = Counter()
     for node_id, module in module_of.items():
@@ -88,19 +89,19 @@ def _owners(module_of: dict[str, Path], block_of: dict[str, Path]) -> dict[Path,
     return {block: modules.most_common(1)[0][0] for block, modules in votes.items()}
 
 
-def repeated_modules(graph: Graph) -> dict[str, Path]:
+def repeated_modules(graph: Graph, alike: bool = True) -> dict[str, Path]:
     """For each node in a module that occurs several times, side by side and with equal operations, the outermost such module. Nodes
-    without a single edge are left out: nothing but their names says where they belong."""
+    without a single edge are left out: nothing but their names says where they belong. If not `alike`, names that differ in their
+    numbers are enough."""
     content: dict[Path, Counter[tuple[str, ...]]] = {}
     for node in graph:
         if node.role == "op":
             operation = (node.op, node.type_text, *(graph[name].type_text for name, _ in node.inputs))
             for length in range(1, len(node.scope) + 1):
                 content.setdefault(node.scope[:length], Counter())[operation] += 1
-    alike: Counter[tuple[Path, str, frozenset[tuple[tuple[str, ...], int]]]] = Counter()
-    keys = {path: (path[:-1], re.sub(r"\d+", "#", path[-1]), frozenset(ops.items())) for path, ops in content.items()}
-    alike.update(keys.values())
-    repeated = {path for path, key in keys.items() if alike[key] > 1}
+    keys = {path: (path[:-1], re.sub(r"\d+", "#", path[-1]), frozenset(ops.items()) if alike else None) for path, ops in content.items()}
+    times = Counter(keys.values())
+    repeated = {path for path, key in keys.items() if times[key] > 1}
     modules: dict[str, Path] = {}
     for node in graph:
         outermost = next((node.scope[:length] for length in range(1, len(node.scope) + 1) if node.scope[:length] in repeated), None)

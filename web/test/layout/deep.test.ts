@@ -20,7 +20,7 @@ function trainStep(layers: number): CompoundGraph & { readonly named: Readonly<R
   const chain = (around: number, before: number) => {
     const layer = box(around, 1);
     const steps = Array.from({ length: STEPS }, () => box(layer));
-    steps.forEach((step, i) => edges.push([i ? steps[i - 1] : before, step]));
+    for (const [i, step] of steps.entries()) edges.push([i ? steps[i - 1] : before, step]);
     return steps;
   };
   const ids = box(-1);
@@ -29,7 +29,7 @@ function trainStep(layers: number): CompoundGraph & { readonly named: Readonly<R
   let last = saved.at(-1)!.at(-1)!;
   for (const values of [...saved].reverse()) {
     const steps = chain(backward, last);
-    values.forEach((value, i) => edges.push([value, steps[STEPS - 1 - i]]));
+    for (const [i, value] of values.entries()) edges.push([value, steps[STEPS - 1 - i]]);
     last = steps.at(-1)!;
   }
   const output = box(-1);
