@@ -48,7 +48,7 @@ describe("wide boxes", () => {
   });
 
   it("that enter each other at the far end are not a staircase", () => {
-    expect(layoutFlat(chain([], STEPS)).width).toBeLessThanOrEqual(WIDEST);
+    expect(layoutFlat(chain([], STEPS)).width).toBeLessThanOrEqual(Math.max(WIDE, WIDEST));
   });
 
   it("let lines from the frame pass beside all of them", () => {

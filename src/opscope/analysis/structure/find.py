@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from opscope.analysis.structure.align import ABSENT, align
 from opscope.analysis.structure.blocks import Family, families
+from opscope.analysis.structure.echoes import is_rotated
 from opscope.analysis.structure.shift import Shift, classes_by_count, usual_lengths
 from opscope.analysis.structure.titles import UPDATE_TITLE, title_after, title_of
 from opscope.analysis.structure.wiring import Kinds, Wiring
@@ -148,7 +149,8 @@ class _Search:
         best: list[Family] = []
         for length in usual_lengths(self._wiring, orbits):
             self._work -= shift.work + len(members)
-            blocks = families(self._wiring, members, align(self._wiring, orbits, length))
+            found = families(self._wiring, members, align(self._wiring, orbits, length))
+            blocks = [family for family in found if not is_rotated(self._wiring, family)]
             if _worth(blocks) > _worth(best):
                 best = blocks
         return best
