@@ -7,14 +7,14 @@ nodes themselves: their line in the user's source, their operation, and whether 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from opscope.analysis.directions import directions
 from opscope.analysis.index_ops import POSITION_AND_MASK, index_ops
 from opscope.analysis.structure import STRUCTURE, within_half
-from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Frame, Path, Program
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Details, Frame, Graph, Path, Program
 from opscope.readers.torch.tags import CLUSTER, PARTITION
 
 MODULE = "module"
@@ -24,6 +24,10 @@ OP = "op"
 EXACT = frozenset((PARTITION, CLUSTER, STRUCTURE))
 """Groupings with exact membership: a node that a backend does not take is not drawn among those that it takes, and a block that repeats
 has nothing in it that the others lack."""
+
+
+Described: TypeAlias = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
+"""Decoded details: attributes, scope, source, a number, and the details themselves."""
 
 
 class GroupTree:
@@ -78,33 +82,45 @@ class GroupTrees:
         self._scopes: list[list[Path | None]] = []
         """None for a node with neither scope nor direction. The empty path of a node with a direction means that it is in no module."""
         self._directions: list[list[str]] = []
-        self._maps: list[Mapping[str, Path]] = []
-        self._blocks: Mapping[str, Path] = {}
-        self._aside: frozenset[str] = frozenset()
-        self._line_path = cache(line_path)
+        self._places: dict[int, tuple[Path, Path, str]] = {}
+        """Scope, line and direction by the identity of details, which the caller keeps."""
+        self._line_path, self._op_path = cache(line_path), cache(lambda op: (op,))
 
-    def start_graph(self, graph: int, groupings: Mapping[str, Mapping[str, Path]]) -> None:
-        for tree in (self._module, *self._declared, self._lines, self._ops):
-            tree.start_graph(graph)
-        self._maps = [groupings.get(tree.name, {}) for tree in self._declared]
-        self._blocks = groupings.get(STRUCTURE, {})
-        self._aside = index_ops(self._program[graph]) if self._program.attrs.get("modules") else frozenset()
-        self._scopes.append([])
-        self._directions.append([])
+    def put_graph(self, number: int, graph: Graph, described: Callable[[Details], Described]) -> None:
+        """Put the nodes of the next graph into their groups. `described` gives the attributes, scope and source of a node's details."""
+        trees = (self._module, self._lines, self._ops)
+        for tree in (*trees, *self._declared):
+            tree.start_graph(number)
+        put_scope, put_line, put_op = (tree.put for tree in trees)
+        places, op_path = self._places, self._op_path
+        aside = index_ops(graph) if self._program.attrs.get("modules") else frozenset()
+        blocks = graph.groupings.get(STRUCTURE, {})
+        scopes: list[Path | None] = []
+        marks: list[str] = []
+        for node in graph.nodes:
+            place = places.get(id(node.details))
+            scope, line, direction = self._place(described(node.details)) if place is None else place
+            if aside and node.id in aside:
+                scope = (*scope, POSITION_AND_MASK)
+            put_scope(scope)
+            put_line(line)
+            put_op(op_path(node.op))
+            path = scope or (within_half(blocks.get(node.id, ())) if direction and blocks else ())
+            scopes.append(path if path or direction else None)
+            marks.append(direction)
+        for tree in self._declared:
+            paths = graph.groupings.get(tree.name, {})
+            for node in graph.nodes:
+                tree.put(paths.get(node.id, ()))
+        self._scopes.append(scopes)
+        self._directions.append(marks)
 
-    def put(self, node_id: str, op: str, attrs: Mapping[str, Any], scope: Path, source: tuple[Frame, ...]) -> None:
-        if node_id in self._aside:
-            scope = (*scope, POSITION_AND_MASK)
-        self._module.put(scope)
-        for tree, paths in zip(self._declared, self._maps, strict=True):
-            tree.put(paths.get(node_id, ()))
-        self._lines.put(self._line_path(source[0]) if source else ())
-        self._ops.put((op,))
+    def _place(self, described: Described) -> tuple[Path, Path, str]:
+        attrs, scope, source, _, details = described
         value = attrs.get(DIRECTION_ATTR)
-        direction = value if isinstance(value, str) else ""
-        path = scope or (within_half(self._blocks.get(node_id, ())) if direction else ())
-        self._scopes[-1].append(path if path or direction else None)
-        self._directions[-1].append(direction)
+        line = self._line_path(source[0]) if source else ()
+        place = self._places[id(details)] = (scope, line, value if isinstance(value, str) else "")
+        return place
 
     def trees(self) -> list[GroupTree]:
         """The hierarchies, the default first. If a program has a backward half, its halves come before its modules: data passes through

@@ -35,11 +35,12 @@ def _part(read: Callable[[], str], number: int, count: int) -> str:
 def _spans(program: Program, text: str) -> dict[str, Spans]:
     graph = program.main
     spans = {each.name: Spans.none(len(each)) for each in program}
+    position, (starts, ends) = graph.position, spans[graph.name]
     for match in _LINE.finditer(text):
-        computation, name = match[1], match[3]
+        computation, name = match.group(1, 3)
         if name is None:
             graph = program.graphs.get(computation, graph)
-        elif name in graph.position:
-            starts, ends = spans[graph.name]
-            starts[graph.position[name]], ends[graph.position[name]] = match.span(2)
+            position, (starts, ends) = graph.position, spans[graph.name]
+        elif (place := position.get(name)) is not None:
+            starts[place], ends[place] = match.span(2)
     return spans

@@ -7,8 +7,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from opscope.program import Node
 
@@ -19,12 +19,22 @@ _QUOTED = re.compile(r'(?<=")[^"\\\n]+(?=")')
 _NAMES, _VALUES = re.compile(r"\x01(\d+)"), re.compile(r"\x02(\d+)")
 
 
+class _End(NamedTuple):
+    """What follows the operands of a line: its template, and the words in it that could be names of the node and its operands."""
+
+    template: str
+    words: frozenset[str]
+
+
 class LineTemplates:
     """Makes templates. Nodes share details, which the caller numbers, and lines of such nodes share their ends."""
 
     def __init__(self) -> None:
         self._values: dict[int, dict[str, str]] = {}
         self._ends: dict[tuple[str, int], str] = {}
+        self._printed_ends: dict[tuple[str, int], _End | None] = {}
+        self._operands: dict[int, str] = {0: ""}
+        """By their number, the marks of operands that differ."""
 
     def learn(self, details: int, attrs: Mapping[str, Any]) -> None:
         """The attributes of some details, before the first line of a node with these details."""
@@ -35,6 +45,55 @@ class LineTemplates:
         """The line, with marks instead of the names of the node and its operands, and of texts that are attributes of the node."""
         if not line or _NAME in line or _VALUE in line:
             return ""
+        return self._of_printed(line, node, details) or self._of_any(line, node, details)
+
+    def _of_printed(self, line: str, node: Node, details: int) -> str:
+        """The template of a line as XLA prints it: the same as that of `_of_any`, without looking at each word. Empty for other lines."""
+        node_id, _, inputs, *_ = node
+        start = f"%{node_id} = "
+        root = "ROOT " if line.startswith("ROOT ") else ""
+        if not line.startswith(start, len(root)):
+            return ""
+        first = at = len(root) + len(start) - len(" = ")
+        names = [name for name, _ in inputs]
+        listed = f"(%{', %'.join(names)})" if names else ""
+        if names:
+            at = line.find(listed, first)
+            if at < 0:
+                return ""
+        middle = line[first:at]
+        if "%" in middle or '"' in middle:
+            return ""
+        key = line[at + len(listed) :], details
+        end = self._printed_ends[key] if key in self._printed_ends else self._printed_end(key)
+        if end is None or (end.words and not end.words.isdisjoint([node_id, *names])):
+            return ""
+        return f"{root}%{_NAME}0{middle}{self._marks_of(node_id, names)}{end.template}"
+
+    def _printed_end(self, key: tuple[str, int]) -> _End | None:
+        """None if there may be an attribute before a name."""
+        text, details = key
+        values = self._values.get(details, {})
+        at = text.rfind("%")
+        name = _WORDS["%"].match(text, at) if at >= 0 else None
+        at = name.end() if name else max(at, 0)
+        start = text[:at]
+        words = frozenset(word[1:] for word in _WORDS["%"].findall(start))
+        end = self._printed_ends[key] = None if '"' in start else _End(start + _with_values(text[at:], values), words)
+        return end
+
+    def _marks_of(self, node_id: str, names: list[str]) -> str:
+        """The list of a node's operands. One that was named before has the mark that it had then."""
+        count = len(names)
+        if (count > 1 and len({*names}) < count) or node_id in names:
+            places = {name: place for place, name in zip(range(count, -1, -1), reversed([node_id, *names]), strict=True)}
+            return _list_of(places[name] for name in names)
+        marks = self._operands.get(count)
+        if marks is None:
+            marks = self._operands[count] = _list_of(range(1, count + 1))
+        return marks
+
+    def _of_any(self, line: str, node: Node, details: int) -> str:
         values = self._values.get(details, {})
         at = line.rfind("%")
         if at < 0:
@@ -46,6 +105,10 @@ class LineTemplates:
             end = self._ends[key] = _with_values(line[at:], values)
         start = line[:at]
         return _with_names(_with_values(start, values) if '"' in start else start, node, "%") + end
+
+
+def _list_of(places: Iterable[int]) -> str:
+    return f"({', '.join(f'%{_NAME}{place}' for place in places)})"
 
 
 def _with_values(text: str, values: Mapping[str, str]) -> str:

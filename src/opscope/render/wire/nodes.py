@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, get_args
 
 from opscope.analysis.loops import first_carried
@@ -13,7 +14,7 @@ _MOST_OPERANDS = (1 << 31) - 1
 
 Row = tuple[
     int, int, int, int, int, int, int, int, int,
-    tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...],
+    tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...],
 ]  # fmt: skip
 """A node as numbers: its columns in the order of `NodeColumns.write`. A row refers to other nodes by name, so it stays the same as long as
 its node does not change."""
@@ -25,6 +26,9 @@ class NodeColumns:
     def __init__(self) -> None:
         self._rows: list[Row] = []
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def add(self, row: Row) -> int:
         """Add a row; returns its number."""
         self._rows.append(row)
@@ -34,7 +38,7 @@ class NodeColumns:
         """Write the columns. `details` says whether the table of details, to which one column refers, is sent too."""
         columns: list[Any] = list(zip(*self._rows, strict=True)) or [()] * len(get_args(Row))
         ids, ops, roles, categories, texts, places, detail, seats, metrics = columns[:9]
-        outputs, output_names, inputs, calls, control, links = columns[9:]
+        outputs, output_names, inputs, indices, calls, control, links = columns[9:]
         out.deltas("nodeId", ids)
         out.integers("nodeOp", ops)
         out.block("nodeRole", bytes(roles))
@@ -48,11 +52,13 @@ class NodeColumns:
         out.table("outputs", outputs)
         out.table("outputNames", output_names)
         # Operands usually come shortly before their users, and so do the numbers of their names.
-        out.table("inputs", [[id - name for name in names[::2]] for id, names in zip(ids, inputs, strict=True)])
-        if indices := [index for names in inputs for index in names[1::2]]:
-            out.integers("inputs.extra", indices)
+        out.rows("inputs.rows", list(map(len, inputs)))
+        out.integers("inputs.value", [id - name for id, names in zip(ids, inputs, strict=True) for name in names])
+        if flat := list(chain.from_iterable(indices)):
+            out.integers("inputs.extra", flat)
         out.table("calls", calls)
-        out.table("control", [[id - name for name in names] for id, names in zip(ids, control, strict=True)])
+        out.rows("control.rows", list(map(len, control)))
+        out.integers("control.value", [id - name for id, names in zip(ids, control, strict=True) for name in names])
         out.table("links", links)
 
 

@@ -19,21 +19,34 @@ class TextWriter:
     def __init__(self) -> None:
         self._line_templates = LineTemplates()
         self._templates = Interner()
+        self._size = 0
         self._of_content: dict[int, list[int]] = {}
 
     def add(self, content: int, program: Program, described: Callable[[Details], tuple[int, Mapping[str, Any]]]) -> None:
         """`described` gives the number and the attributes of a node's details."""
-        if program.own_text is None:
+        if program.own_text is None or self._size > _MOST_TEXT:
             return
         numbers = self._of_content[content] = []
+        templates, line_templates = self._templates, self._line_templates
+        detail_numbers: dict[int, int] = {}
         for graph in program:
             for node, line in zip(graph.nodes, program.own_text.lines(graph.name, 0, len(graph)), strict=True):
-                details, attrs = described(node.details)
-                self._line_templates.learn(details, attrs)
-                numbers.append(self._templates[self._line_templates.template(line, node, details)])
+                details = detail_numbers.get(id(node.details))
+                if details is None:
+                    details, attrs = described(node.details)
+                    detail_numbers[id(node.details)] = details
+                    line_templates.learn(details, attrs)
+                template = line_templates.template(line, node, details)
+                number = templates.get(template)
+                if number is None:
+                    number = templates[template]
+                    self._size += len(template)
+                    if self._size > _MOST_TEXT:
+                        return
+                numbers.append(number)
 
     def write(self, out: SectionWriter) -> None:
-        if not self._of_content or sum(map(len, self._templates)) > _MOST_TEXT:
+        if not self._of_content or self._size > _MOST_TEXT:
             return
         out.strings("lines", self._templates)
         for content, numbers in self._of_content.items():

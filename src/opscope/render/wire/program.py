@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from itertools import repeat
 from typing import Any
 
-from opscope.analysis.groupings import EXACT, GroupTree, GroupTrees
+from opscope.analysis.groupings import EXACT, Described, GroupTree, GroupTrees
 from opscope.analysis.loops import times_text
 from opscope.analysis.node_text import node_text
 from opscope.gc_pause import without_collecting
 from opscope.ops import category_of
-from opscope.program import ROLES, Details, Frame, Graph, Path, Program, Role, TensorType
+from opscope.program import ROLES, Details, Graph, Path, Program, Role, TensorType
 from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
@@ -27,8 +27,6 @@ from opscope.render.wire.ops import write_ops
 from opscope.render.wire.own_text import TextWriter
 from opscope.render.wire.sections import Interner, SectionWriter
 from opscope.render.wire.types import write_types
-
-_Described = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
 
 
 def encode_wire(program: Program, details: bool = True, own_text: bool = False) -> bytes:
@@ -60,10 +58,12 @@ class ProgramWriter:
         self.metrics = MetricRows()
         self.details = DetailsWriter() if details else None
         self.own_text = TextWriter() if own_text else None
-        self._described: dict[int, _Described] = {}
+        self._described: dict[int, Described] = {}
         self._labels: dict[tuple[int, str, Role, bool], tuple[int, int, bool]] = {}
         """Category and text of nodes, and whether their values have names, by what decides them: most nodes of a compiled module share
         their details."""
+        self._result_types: dict[int, tuple[tuple[TensorType, ...], tuple[int, ...]]] = {}
+        """The numbers of the types of results, by the identity of the results, which are kept: most nodes share them too."""
         self._role_number = {role: i for i, role in enumerate(ROLES)}
 
     def add(self, content: int, program: Program) -> None:
@@ -72,10 +72,7 @@ class ProgramWriter:
                 self.strings[node.id]  # ids first, so that their numbers are consecutive
         trees = GroupTrees(program)
         for g, graph in enumerate(program):
-            trees.start_graph(g, graph.groupings)
-            for node in graph.nodes:
-                attrs, scope, source, _, _ = self._describe(node.details)
-                trees.put(node.id, node.op, attrs, scope, source)
+            trees.put_graph(g, graph, self._describe)
         hierarchies = {self.groupings[tree.name]: tree for tree in trees.trees()}
         seats = self._seats(hierarchies)
         first = 0
@@ -89,7 +86,7 @@ class ProgramWriter:
         head = {"name": program.name, "entry": list(program.graphs).index(program.entry)}
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
 
-    def _describe(self, details: Details) -> _Described:
+    def _describe(self, details: Details) -> Described:
         """Decode details once each: nodes may share them (most of a compiled module does), and decoding is the expensive part."""
         described = self._described.get(id(details))
         if described is None:
@@ -121,6 +118,8 @@ class ProgramWriter:
         has_kinds = graph.attrs.get("kind") == "autograd"
         strings, types, ops, nodes, row_numbers = self.strings, self.types, self.ops, self.nodes, self.row_numbers
         labels, described, role_number = self._labels, self._described, self._role_number
+        result_types = self._result_types
+        first = len(nodes)
         members = []
         for node, seat, measured in zip(graph.nodes, seats, metrics, strict=True):
             id_, op, inputs, results, role, calls, control, links, details = node  # quicker than by name
@@ -133,6 +132,9 @@ class ProgramWriter:
             category, text_number, has_names = label
             if calls and (times := times_text(program, graph, node)):
                 text_number = strings[times]
+            typed = result_types.get(id(results))
+            if typed is None:
+                typed = result_types[id(results)] = (results, tuple([types.setdefault(t, len(types)) for t in results]))
             row: Row = (
                 strings[id_],
                 ops[op],
@@ -143,21 +145,24 @@ class ProgramWriter:
                 detail,
                 seat,
                 measured,
-                tuple([types.setdefault(t, len(types)) for t in results]),
+                typed[1],
                 tuple([strings[name] for name in output_names(node, attrs)]) if has_names else (),
-                tuple([number for name, index in inputs for number in (strings[name], index)]),
+                tuple([strings[name] for name, _ in inputs]),
+                tuple([index for _, index in inputs]),
                 tuple([strings[name] for name in calls]) if calls else (),
                 tuple([strings[name] for name in control]) if control else (),
                 tuple([strings[text] for link in links for text in (link.kind, link.graph, link.node)]) if links else (),
             )
-            number = None if row_numbers is None else row_numbers.get(row)
+            if row_numbers is None:
+                nodes.add(row)
+                continue
+            number = row_numbers.get(row)
             if number is None:
-                number = nodes.add(row)
-                if row_numbers is not None:
-                    row_numbers[row] = number
+                number = row_numbers[row] = nodes.add(row)
             members.append(number)
+        numbers = members if row_numbers is not None else range(first, len(nodes))
         outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
-        return self.graphs.setdefault((strings[graph.name], tuple(runs(members)), outputs), len(self.graphs))
+        return self.graphs.setdefault((strings[graph.name], tuple(runs(numbers)), outputs), len(self.graphs))
 
     def finish(
         self, name: str, passes: list[dict[str, Any]] | None = None, diffs: Mapping[int, bytes] | None = None, **fields: Any

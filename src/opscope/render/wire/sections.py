@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import inf
+from operator import sub
 from typing import Any
 
 MAGIC = b"OPSW"
@@ -52,7 +53,7 @@ class SectionWriter:
         raise OverflowError(f"column {name!r} has a number that needs more than 32 bits")
 
     def deltas(self, name: str, values: Sequence[int]) -> None:
-        self.integers(name, [b - a for a, b in zip([0, *values[:-1]], values, strict=True)] if len(values) else [], "delta")
+        self.integers(name, list(map(sub, values, chain((0,), values))), "delta")
 
     def floats(self, name: str, values: Iterable[float]) -> None:
         column = array("d", map(_finite_or_infinite, values))
