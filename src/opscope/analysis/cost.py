@@ -61,6 +61,7 @@ class CostModel:
         self._graphs: dict[str, Cost] = {}
         self._fused: dict[str, Fused] = {}
         self._nodes: dict[str, list[Cost]] = {}
+        self._different: dict[tuple[int | None, int | None, int | None, int], Cost] = {}
         self._applied: set[str] = set()
         self._run: set[str] = {program.entry}
         with without_collecting():
@@ -69,9 +70,7 @@ class CostModel:
     def _count_graphs(self) -> None:
         for graph in self.program.callees_first():
             sizes = output_sizes(graph)
-            same: dict[Cost, Cost] = {}
-            counted = (self._count(graph, node, sizes) for node in graph.nodes)
-            costs = self._nodes[graph.name] = [same.setdefault(cost, cost) for cost in counted]
+            costs = self._nodes[graph.name] = [self._count(graph, node, sizes) for node in graph.nodes]
             for node, cost in ((graph.nodes[i], cost) for i, cost in enumerate(costs) if cost.unknown):
                 if not any(self._graphs[called].unknown for called in node.calls if called in self._graphs):
                     self.unknown_ops[node.op] = self.unknown_ops.get(node.op, 0) + 1
@@ -109,16 +108,20 @@ class CostModel:
         name, facts = plain_name(node.op), facts_of(node.op)
         if node.role != "op" or facts.free:
             return FREE
-        is_fusion = facts.control == "fusion"
+        if not node.calls:
+            if not node.inputs and not node.outputs and not node.control:
+                return UNKNOWN  # an operator of a trace: what it read and wrote was not recorded
+            flops = self._flops(graph, node, name)
+            scratch = self._scratch(node) if name == "custom_call" else None
+            return self._counted(flops, bytes_moved(sizes, node, name, scratch), flops if name in TRANSCENDENTAL else 0)
         bodies = [self._graphs.get(called, UNKNOWN) for called in node.calls]
         if runs_graphs(node):
             self._run.update(node.calls)
             return self._control_flow(graph, node, facts.control, bodies)
-        if not node.inputs and not node.outputs and not node.calls and not node.control:
-            return UNKNOWN  # an operator of a trace: what it read and wrote was not recorded
         self._applied.update(node.calls)
+        is_fusion = facts.control == "fusion"
         transcendentals: int | None = None
-        if bodies and name not in _COMPARES:
+        if name not in _COMPARES:
             inside = _sum(bodies)
             flops = inside.flops if is_fusion else applied_flops(graph, node, name, [body.flops for body in bodies])
             if inside.transcendentals:
@@ -127,25 +130,27 @@ class CostModel:
         else:
             flops, inside = self._flops(graph, node, name), FREE
             transcendentals = flops if name in TRANSCENDENTAL else 0
-        moved = bytes_moved(sizes, node, name, self._part_of(node, name, is_fusion))
-        return Cost(
-            flops or 0,
-            moved or 0,
-            inside.unknown_flops + (flops is None or moved is None),
-            inside.unknown_flops + (flops is None),
-            int(moved is None),
-            transcendentals or 0,
-        )
+        part = self._fused_by(node) if is_fusion else self._scratch(node) if name == "custom_call" else None
+        return self._counted(flops, bytes_moved(sizes, node, name, part), transcendentals, inside.unknown_flops)
+
+    def _counted(self, flops: int | None, moved: int | None, transcendentals: int | None, unknown: int = 0) -> Cost:
+        """The cost of an operation in which `unknown` others are. Layers repeat, so programs have few different ones."""
+        key = (flops, moved, transcendentals, unknown)
+        cost = self._different.get(key)
+        if cost is None:
+            unknown_flops = unknown + (flops is None)
+            any_unknown = unknown + (flops is None or moved is None)
+            cost = Cost(flops or 0, moved or 0, any_unknown, unknown_flops, int(moved is None), transcendentals or 0)
+            self._different[key] = cost
+        return cost
 
     def _flops(self, graph: Graph, node: Node, name: str) -> int | None:
         rule = AS_XLA.get(name) if self.as_xla else None
         return (rule or rule_of(node.op))(graph, node)
 
-    def _part_of(self, node: Node, name: str, is_fusion: bool) -> Fused | None:
-        """The part of its operands and results that a node touches, if it is not all of them."""
-        if is_fusion:
-            return self._fused_by(node)
-        scratch = workspace(node) if name == "custom_call" and not self.as_xla else None
+    def _scratch(self, node: Node) -> Fused | None:
+        """The results of a library's routine that it only works in: XLA counts them."""
+        scratch = None if self.as_xla else workspace(node)
         return None if scratch is None else Fused({}, {scratch: 0})
 
     def _control_flow(self, graph: Graph, node: Node, control: Control, bodies: list[Cost]) -> Cost:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from opscope.analysis.called_values import CalledValues
 from opscope.analysis.derivatives import REDUCING
-from opscope.analysis.forward_index import Evidence, ForwardIndex, Key, Origin, Part, origin_of
+from opscope.analysis.forward_index import Evidence, Forward, ForwardIndex, Key, Origin, Part, origin_of
 from opscope.analysis.moved import SLICES
 from opscope.analysis.recomputed import repeated
 from opscope.ops import plain_name
@@ -90,7 +90,7 @@ def _linked(program: Program) -> _Links:
         for node, origin, helper in zip(graph, origins_here, helpers, strict=True):
             if origin.direction == FORWARD:
                 index.add(part, node, origin, helper)
-    links: dict[NodeKey, tuple[NodeKey, ...]] = {}
+    links: dict[NodeKey, tuple[Forward, ...]] = {}
     reasons: list[str] = []
     others = _Links([], {}, {})
     values = CalledValues(program)
@@ -105,11 +105,12 @@ def _linked(program: Program) -> _Links:
             if receives and values.passes_on(graph, node) and _is_passed_on(index, values, part, node):
                 is_slot = node.is_argument or plain_name(node.op) in SLICES or node.calls
                 if is_slot and node.id in part.forward and origin.direction != FORWARD:
-                    others.saved[graph.name, node.id] = part.forward[node.id]
+                    others.saved[graph.name, node.id] = part.forward[node.id].key
             elif origin.direction == RECOMPUTED:
                 forward = repeated(index, part, node, origin)
                 if forward:
-                    others.recomputed[graph.name, node.id] = part.forward[node.id] = forward
+                    part.forward[node.id] = forward
+                    others.recomputed[graph.name, node.id] = forward.key
                 else:
                     index.add(part, node, origin, True)
             elif origin.direction == BACKWARD:
@@ -118,7 +119,13 @@ def _linked(program: Program) -> _Links:
     for part, node in reversed(index.prepared):
         if prepared := index.prepared_for(part, node, links):
             links[part.graph.name, node.id] = prepared
-    others.backward.extend(BackwardLink(*key, nodes, reason) for (key, nodes), reason in zip(links.items(), reasons, strict=True))
+    keys: dict[tuple[Forward, ...], tuple[NodeKey, ...]] = {}
+    for forwards in links.values():
+        if forwards not in keys:
+            keys[forwards] = tuple([each.key for each in forwards])
+    others.backward.extend(
+        BackwardLink(*key, keys[forwards], reason) for (key, forwards), reason in zip(links.items(), reasons, strict=True)
+    )
     return others
 
 
@@ -132,7 +139,7 @@ def _is_passed_on(index: ForwardIndex, values: CalledValues, part: Part, node: N
         part.forward[node.id] = source.forward[name]
     elif name in source.arguments:
         is_tuple = len(source.nodes[name].outputs) > 1
-        part.same_argument[node.id] = (graph, f"{name}#{output}") if is_tuple else source.value(name)
+        part.same_argument[node.id] = (graph, f"{name}#{output}") if is_tuple else source.same_argument.get(name, (graph, name))
     else:
         return False
     return True

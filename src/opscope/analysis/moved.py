@@ -15,6 +15,7 @@ from opscope.program import WHOLE, Graph, Node, TensorType, ValueRef, whole_numb
 SLICES = frozenset(["slice", "dynamic_slice", "gather"])
 UPDATES = frozenset(["dynamic_update_slice", "scatter"])
 """Operations that change a part of their first operand, in place if possible."""
+_PARTIAL = SLICES | UPDATES
 
 
 class Fused(NamedTuple):
@@ -41,6 +42,9 @@ def bytes_moved(sizes: Sizes, node: Node, name: str, fused: Fused | None = None)
     for source, index in node.inputs:
         available = sizes[source]
         inputs.append(_sum(available) if index == WHOLE else available[index] if index < len(available) else 0)
+    if fused is None and name not in _PARTIAL:
+        inputs += sizes[node.id]
+        return None if None in inputs else sum(inputs)  # type: ignore[arg-type]
     outputs = list(sizes[node.id])
     if fused is not None:
         inputs = [fused.read.get(i, size) for i, size in enumerate(inputs)]
@@ -61,11 +65,11 @@ def fused_bytes(body: Graph) -> Fused:
     parts: dict[str, int | None] = {}
     written: dict[int, int] = {}
     for node in body.nodes:
-        name = plain_name(node.op)
         for position, (operand, _) in enumerate(node.inputs):
             parameter = same.get(operand)
             if parameter is None:
                 continue
+            name = plain_name(node.op)
             if name == "bitcast":
                 same[node.id] = parameter
                 continue
@@ -76,7 +80,8 @@ def fused_bytes(body: Graph) -> Fused:
                 part = bytes_of(values(body, node.inputs[-1 if name == "scatter" else 1]))
                 if part is not None:
                     written[roots[node.id]] = part
-            parts[parameter] = _sum([parts.get(parameter, 0), part])
+            before = parts.get(parameter, 0)
+            parts[parameter] = None if before is None or part is None else before + part
     read: dict[int, int] = {}
     if any(parts.values()):
         for index, operand_node in enumerate(sorted(body.parameters, key=_number)):

@@ -104,7 +104,7 @@ def _in_outputs(allocations: Mapping[int, Allocation], possible: Mapping[Takeove
         spans = [(*span, buffer) for span in temporary.in_use]
         for number in range(large_enough - 1, max(0, large_enough - _MOST_TRIED) - 1, -1):
             output, _, in_use = reusable[number]
-            if all(_is_free(in_use, span, possible) for span in spans):
+            if _is_free(in_use, spans[0], possible) and all(_is_free(in_use, span, possible) for span in spans[1:]):
                 slots[buffer] = output
                 for span in spans:
                     insort(in_use, span)
@@ -189,8 +189,9 @@ def _height(spans: Sequence[tuple[int, list[Span]]]) -> int:
     placed: list[tuple[int, int, list[Span]]] = []
     for size, in_use in spans:
         best, smallest_gap, free_from = -1, 0, 0
+        first, last = in_use[0][0], in_use[-1][1]
         for start, end, other in placed:  # in the order of their addresses
-            if not _overlap(in_use, other):
+            if other[-1][1] < first or other[0][0] > last or not (len(other) == len(in_use) == 1 or _overlap(in_use, other)):
                 continue
             gap = start - free_from
             if gap >= size and (best < 0 or gap < smallest_gap):

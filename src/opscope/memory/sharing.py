@@ -80,10 +80,12 @@ def _elementwise_operands(body: Graph) -> dict[int, int]:
     result = {name: number for number, (name, _) in reversed(list(enumerate(results_of(body))))}
     elementwise: dict[str, bool] = {}
     reached: dict[str, int | None] = {}
-    for node in reversed(body.nodes):
-        users = [body[user] for user in body.users.get(node.id, ()) if plain_name(body[user].op) != "tuple"]
+    nodes, position, users_of = body.nodes, body.position, body.users
+    for node in reversed(nodes):
+        users = [user for name in users_of.get(node.id, ()) if plain_name((user := nodes[position[name]]).op) != "tuple"]
         elementwise[node.id] = all(elementwise.get(user.id, False) and _keeps_elements(user, node) for user in users)
-        reached[node.id] = result.get(node.id, next((reached[user.id] for user in users if reached.get(user.id) is not None), None))
+        first = result.get(node.id)
+        reached[node.id] = next((at for user in users if (at := reached.get(user.id)) is not None), None) if first is None else first
     operands = {}
     for parameter in body.parameters:
         first = reached[parameter.id]

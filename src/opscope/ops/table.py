@@ -85,6 +85,7 @@ def name_of(op: str) -> OpName:
     return table().name(op)
 
 
+@lru_cache(maxsize=4096)
 def plain_name(op: str) -> str:
     """One form for all compilers: "aten.add_.Tensor", "aten::add", "AddBackward0" and "stablehlo.add" are all "add"."""
     return name_of(op).plain

@@ -6,7 +6,9 @@ It is separate from the program, because most people who open a page never look 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
 from math import nan
 from typing import Any, get_args
 
@@ -16,7 +18,7 @@ from opscope.memory.model import UNUSED, Buffer, Kind, Memory
 from opscope.memory.shown import is_worth_computing, memory_of, planner_of
 from opscope.memory.suggest import answer as answer_to
 from opscope.memory.what_if import ACTIONS, GIVEN, Change
-from opscope.program import NodeKey, Program
+from opscope.program import Graph, Program
 from opscope.recording.model import Recording
 from opscope.render.wire.sections import Interner, SectionWriter
 
@@ -114,13 +116,18 @@ class _Numbers:
     """The number of a node, by its id and, where several graphs have that id, its graph; -1 if there is none, or no telling which."""
 
     def __init__(self, program: Program | None) -> None:
-        self._by_key: dict[NodeKey, int] = {}
-        self._by_id: dict[str, int] = {}
-        for graph in program or ():
-            for node in graph:
-                number = len(self._by_key)
-                self._by_key[graph.name, node.id] = number
-                self._by_id[node.id] = -1 if node.id in self._by_id else number
+        self._graphs: Mapping[str, Graph] = {} if program is None else program.graphs
+        starts = accumulate((len(graph) for graph in self._graphs.values()), initial=0)
+        self._starts = dict(zip(self._graphs, starts, strict=False))
+
+    @cached_property
+    def _by_id(self) -> dict[str, int]:
+        by_id: dict[str, int] = {}
+        for name, graph in self._graphs.items():
+            for number, node in enumerate(graph, self._starts[name]):
+                by_id[node.id] = -1 if node.id in by_id else number
+        return by_id
 
     def __call__(self, node: str, graph: str = "") -> int:
-        return self._by_key.get((graph, node), self._by_id.get(node, -1))
+        position = self._graphs[graph].position.get(node) if graph in self._graphs else None
+        return self._by_id.get(node, -1) if position is None else self._starts[graph] + position
