@@ -371,9 +371,7 @@ def test_operations_outside_every_scope_belong_to_their_half_too() -> None:
 
     program = opscope.capture(jax.grad(lambda x: jnp.sin(x).sum()), X)
     trees = GroupTrees(program)
-    trees.start_graph(0, {})
-    for node in program.main:
-        trees.put(node.id, node.op, node.attrs, node.scope, node.source)
+    trees.put_graph(0, program.main)
     tree = next(each for each in trees.trees() if each.name == DIRECTION)
     assert {"forward", "backward"} <= set(tree.names)
     assert all(group >= 0 for node, group in zip(program.main, tree.of_node, strict=True) if node.role == "op")

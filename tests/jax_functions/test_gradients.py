@@ -62,9 +62,7 @@ def test_the_optimizer_is_neither_forward_nor_backward(program: Program) -> None
 def test_direction_is_the_default_grouping_with_the_layers_inside(program: Program) -> None:
     trees = GroupTrees(program)
     for number, graph in enumerate(program):
-        trees.start_graph(number, graph.groupings)
-        for node in graph:
-            trees.put(node.id, node.op, node.attrs, node.scope, node.source)
+        trees.put_graph(number, graph)
     tree = trees.trees()[0]
     assert tree.name == "direction"
     paths = set()

@@ -79,9 +79,7 @@ def test_every_operation_of_a_joint_graph_is_in_its_half_and_modules_below_it(tm
     """Also those of the root's own `forward`, so that the halves can be drawn side by side."""
     program = opscope.capture(Scored(), torch.rand(2, 8), torch.tensor([1, 2]), stage="joint")
     trees = GroupTrees(program)
-    trees.start_graph(0, {})
-    for node in program.main:
-        trees.put(node.id, node.op, node.attrs, node.scope, node.source)
+    trees.put_graph(0, program.main)
     tree = trees.trees()[0]
     assert {name for name, parent in zip(tree.names, tree.parents, strict=True) if parent < 0} == {"forward", "backward"}
     operations = [(node, group) for node, group in zip(program.main, tree.of_node, strict=True) if node.role == "op"]

@@ -63,9 +63,7 @@ def directions_in(text: str) -> Counter[str]:
 def groupings_of(program: Program) -> list[str]:
     trees = GroupTrees(program)
     for number, graph in enumerate(program):
-        trees.start_graph(number, graph.groupings)
-        for node in graph:
-            trees.put(node.id, node.op, node.attrs, node.scope, node.source)
+        trees.put_graph(number, graph)
     return [tree.name for tree in trees.trees()]
 
 

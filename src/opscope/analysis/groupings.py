@@ -27,7 +27,7 @@ has nothing in it that the others lack."""
 
 
 Described: TypeAlias = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
-"""Decoded details: attributes, scope, source, a number, and the details themselves."""
+"""Decoded details: attributes, scope and source, a number, and the details themselves, which are kept."""
 
 
 class GroupTree:
@@ -82,12 +82,13 @@ class GroupTrees:
         self._scopes: list[list[Path | None]] = []
         """None for a node with neither scope nor direction. The empty path of a node with a direction means that it is in no module."""
         self._directions: list[list[str]] = []
-        self._places: dict[int, tuple[Path, Path, str]] = {}
-        """Scope, line and direction by the identity of details, which the caller keeps."""
+        self._places: dict[int, tuple[Path, Path, str, Details]] = {}
+        """Scope, line and direction by the identity of details, which are kept."""
         self._line_path, self._op_path = cache(line_path), cache(lambda op: (op,))
 
-    def put_graph(self, number: int, graph: Graph, described: Callable[[Details], Described]) -> None:
-        """Put the nodes of the next graph into their groups. `described` gives the attributes, scope and source of a node's details."""
+    def put_graph(self, number: int, graph: Graph, described: Callable[[Details], Described] | None = None) -> None:
+        """Put the nodes of the next graph into their groups. `described` decodes details, for callers that need them too."""
+        described = described or _described
         trees = (self._module, self._lines, self._ops)
         for tree in (*trees, *self._declared):
             tree.start_graph(number)
@@ -99,7 +100,7 @@ class GroupTrees:
         marks: list[str] = []
         for node in graph.nodes:
             place = places.get(id(node.details))
-            scope, line, direction = self._place(described(node.details)) if place is None else place
+            scope, line, direction, _ = self._place(described(node.details)) if place is None else place
             if aside and node.id in aside:
                 scope = (*scope, POSITION_AND_MASK)
             put_scope(scope)
@@ -115,11 +116,11 @@ class GroupTrees:
         self._scopes.append(scopes)
         self._directions.append(marks)
 
-    def _place(self, described: Described) -> tuple[Path, Path, str]:
+    def _place(self, described: Described) -> tuple[Path, Path, str, Details]:
         attrs, scope, source, _, details = described
         value = attrs.get(DIRECTION_ATTR)
         line = self._line_path(source[0]) if source else ()
-        place = self._places[id(details)] = (scope, line, value if isinstance(value, str) else "")
+        place = self._places[id(details)] = (scope, line, value if isinstance(value, str) else "", details)
         return place
 
     def trees(self) -> list[GroupTree]:
@@ -154,6 +155,10 @@ class GroupTrees:
                     group = groups[scope, mark] = tree.number((*path[:shared], *part, *path[shared:]) if unnamed else path)
                 tree.of_node.append(group)
         return tree
+
+
+def _described(details: Details) -> Described:
+    return details.attrs, details.scope, details.source, 0, details
 
 
 def _common_prefix(paths: list[Path | None]) -> Path:
