@@ -19,6 +19,7 @@ from opscope.readers.hlo.lexing import unquote, without_comments
 from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
+_OP_NAME_START = 'op_name="'
 _FIRST_ELEMENT = re.compile(r'op_name="([^"/]*+)')
 _INDEX = re.compile(r"[0-9]{1,9}")
 _METADATA = re.compile(
@@ -27,6 +28,9 @@ _METADATA = re.compile(
 )
 """Metadata as XLA prints it, with the first element of its op_name."""
 _METADATA_START = ", metadata={"
+_PLAIN_METADATA = re.compile(r""", metadata=\{(?:[a-z_]++=(?:"[^"\\]*+"|[0-9]++)(?: (?!\})|(?=\})))*+\}""")
+"""Metadata with nothing but words and numbers in it, which is nearly all of it."""
+_PLAIN_MEMBER = re.compile(r"""([a-z_]++)=(?:"([^"\\]*+)"|([0-9]++))""")
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
@@ -109,7 +113,15 @@ class HloDetails(Details):
 
     @property
     def op_name(self) -> str:
-        match = _OP_NAME.search(self._tail)
+        tail = self._tail
+        at = tail.find(_OP_NAME_START)
+        if at < 0:
+            return ""
+        start = at + len(_OP_NAME_START)
+        name = tail[start : tail.find('"', start)]
+        if at and tail[at - 1] in "{ ," and "\\" not in name:
+            return name
+        match = _OP_NAME.search(tail)
         return unquote(match[1]) if match else ""
 
     def _scope(self) -> Scope:
@@ -146,7 +158,12 @@ def _decoded(tail: str) -> Mapping[str, str]:
     """The attributes of a tail. Links, memory and the page each ask for them, and most instructions of a large module share a few thousand
     tails. Metadata differs from one instruction to the next, what is before it repeats."""
     settings, metadata = _parts(tail)
-    return MappingProxyType({**_decoded_once(settings), **dict(decoded(metadata))}) if metadata else _decoded_once(settings)
+    if not metadata:
+        return _decoded_once(settings)
+    if not _PLAIN_METADATA.fullmatch(metadata):
+        return MappingProxyType({**_decoded_once(settings), **dict(decoded(metadata))})
+    members = {f"metadata.{key}": text or number for key, text, number in _PLAIN_MEMBER.findall(metadata, len(_METADATA_START))}
+    return MappingProxyType({**_decoded_once(settings), **members})
 
 
 def _parts(tail: str) -> tuple[str, str]:

@@ -54,6 +54,8 @@ class Scope(NamedTuple):
     @property
     def attrs(self) -> dict[str, str]:
         """Direction and transforms as node attributes, if there are any."""
+        if not self.transforms:
+            return {}
         annotations = {DIRECTION_ATTR: self.direction, TRANSFORMS_ATTR: ", ".join(self.transforms)}
         return {key: text for key, text in annotations.items() if text}
 
