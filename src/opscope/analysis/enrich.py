@@ -19,6 +19,8 @@ from opscope.program import Program
 _STEPS = (with_clusters, with_halves, with_structure, with_backward_links, with_costs)
 """None of them replaces what the program already has."""
 _STEPS_OF_A_SNAPSHOT = tuple(step for step in _STEPS if step is not with_structure)
+_INDEXES = ("position", "users")
+"""The cached properties of a graph that do not depend on attributes, links, groupings and metrics."""
 _RESULT, _RESULT_OF_A_SNAPSHOT = "_enriched", "_enriched_snapshot"
 
 
@@ -43,6 +45,16 @@ def enrich(program: Program, *, snapshot: bool = False) -> Program:
     enriched = program
     with without_collecting():
         for step in _STEPS_OF_A_SNAPSHOT if snapshot else _STEPS:
-            enriched = step(enriched)
+            before, enriched = enriched, step(enriched)
+            _keep_indexes(before, enriched)
     vars(program)[key] = vars(enriched)[key] = enriched
     return enriched
+
+
+def _keep_indexes(before: Program, after: Program) -> None:
+    """Give graphs the indexes of those that they were made from: no step adds nodes, or changes what they read."""
+    for name, graph in after.graphs.items():
+        known, indexes = vars(before.graphs[name]), vars(graph)
+        for index in _INDEXES:
+            if index in known:
+                indexes.setdefault(index, known[index])

@@ -16,8 +16,10 @@ backward half. The rules:
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import takewhile
+from types import MappingProxyType
 from typing import NamedTuple
 
 from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, TRANSFORMS_ATTR, Path
@@ -52,12 +54,9 @@ class Scope(NamedTuple):
         return BACKWARD if "transpose" in self.transforms else FORWARD if "jvp" in self.transforms else ""
 
     @property
-    def attrs(self) -> dict[str, str]:
+    def attrs(self) -> Mapping[str, str]:
         """Direction and transforms as node attributes, if there are any."""
-        if not self.transforms:
-            return {}
-        annotations = {DIRECTION_ATTR: self.direction, TRANSFORMS_ATTR: ", ".join(self.transforms)}
-        return {key: text for key, text in annotations.items() if text}
+        return _annotations(self.transforms)
 
     def below(self, outer: Scope) -> Scope:
         """This scope, nested in another."""
@@ -67,6 +66,12 @@ class Scope(NamedTuple):
 
 
 NO_SCOPE = Scope()
+
+
+@lru_cache(maxsize=4096)
+def _annotations(transforms: tuple[str, ...]) -> Mapping[str, str]:
+    annotations = {DIRECTION_ATTR: Scope(transforms=transforms).direction, TRANSFORMS_ATTR: ", ".join(transforms)}
+    return MappingProxyType({key: text for key, text in annotations.items() if text})
 
 
 class _Element(NamedTuple):
