@@ -235,7 +235,7 @@ class _Block:
         op_name = _unescape(label[1]) if label else ""
         parsed = parse_op_name(op_name)
         scope = parsed.path if op_name.startswith(("jit(", "pjit(")) else self.scope + parsed.path
-        attrs: dict[str, Any] = ({"op_name": op_name} if op_name else {}) | _attributes(op) | parsed.attrs
+        attrs: dict[str, Any] = ({"op_name": op_name} if op_name else {}) | _attributes(op) | {**parsed.attrs}
         calls = [attrs["callee"].removeprefix("@").strip('"')] if "callee" in attrs else []
         regions = [region for region in op.regions if list(region.blocks)]
         for index, region in enumerate(regions):
