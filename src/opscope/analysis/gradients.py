@@ -99,7 +99,7 @@ def _linked(program: Program) -> _Links:
     for graph in sorted(graphs, key=lambda graph: not parts_of_step[graph.name].isdisjoint((RECOMPUTED, BACKWARD))):
         part, origins_here = index.parts[graph.name], graph_origins[graph.name]
         receives = values.receives(graph) or RECOMPUTED in parts_of_step[graph.name]
-        if values.only_indexes(graph):
+        if values.only_indexes(graph) or not (receives or BACKWARD in parts_of_step[graph.name]):
             continue
         for node, origin in zip(graph, origins_here, strict=True):
             if receives and values.passes_on(graph, node) and _is_passed_on(index, values, part, node):
@@ -153,13 +153,15 @@ def _reducers(program: Program) -> set[str]:
 def _helpers(graph: Graph, origins: Sequence[Origin]) -> list[bool]:
     """Which forward nodes exist only for the backward half: nothing else reads them, directly or through other helpers."""
     helps = [False] * len(origins)
-    if not any(origin.direction == BACKWARD for origin in origins):
+    marks = [origin.direction for origin in origins]
+    if BACKWARD not in marks or FORWARD not in marks:
         return helps
-    users, position = graph.users, graph.position
+    users, position, nodes = graph.users, graph.position, graph.nodes
+    is_backward = [mark == BACKWARD for mark in marks]
+    """Also helpers, once they are known."""
     for i in range(len(origins) - 1, -1, -1):
-        if origins[i].direction == FORWARD:
-            readers = users.get(graph.nodes[i].id, ())
-            helps[i] = bool(readers) and all(helps[position[name]] or origins[position[name]].direction == BACKWARD for name in readers)
+        if marks[i] == FORWARD and (readers := users.get(nodes[i].id)):
+            helps[i] = is_backward[i] = False not in [is_backward[position[name]] for name in readers]
     return helps
 
 
