@@ -57,6 +57,9 @@ def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
     for i, node in enumerate(graph.nodes):
         if marks[i]:
             continue
+        if not node.inputs:
+            sources.append(i)
+            continue
         arriving = {marks[position[name]] for name, _ in node.inputs if position[name] < i}
         if UPDATE in arriving or (BACKWARD in arriving and node.scope):
             marks[i] = UPDATE

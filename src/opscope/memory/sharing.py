@@ -77,19 +77,27 @@ def _is_elementwise(op: str) -> bool:
 
 def _elementwise_operands(body: Graph) -> dict[int, int]:
     """By operand of a fusion, the first of its results, if only elementwise operations lead from the operand to results."""
-    result = {name: number for number, (name, _) in reversed(list(enumerate(results_of(body))))}
-    elementwise: dict[str, bool] = {}
-    reached: dict[str, int | None] = {}
-    nodes, position, users_of = body.nodes, body.position, body.users
-    for node in reversed(nodes):
-        users = [user for name in users_of.get(node.id, ()) if plain_name((user := nodes[position[name]]).op) != "tuple"]
-        elementwise[node.id] = all(elementwise.get(user.id, False) and _keeps_elements(user, node) for user in users)
-        first = result.get(node.id)
-        reached[node.id] = next((at for user in users if (at := reached.get(user.id)) is not None), None) if first is None else first
+    reached = {name: number for number, (name, _) in reversed(list(enumerate(results_of(body))))}
+    """By node, the first of the results that it leads to."""
+    results = frozenset(reached)
+    others: set[str] = set()
+    """Nodes from which something else leads to results."""
+    nodes, position = body.nodes, body.position
+    for place in range(len(nodes) - 1, -1, -1):
+        node = nodes[place]
+        if plain_name(node.op) == "tuple":
+            continue
+        result, is_elementwise = reached.get(node.id), node.id not in others
+        for name, _ in node.inputs:
+            before = position[name]
+            if before >= place or not (is_elementwise and _keeps_elements(node, nodes[before])):
+                others.add(name)
+            if result is not None and name not in results:
+                reached[name] = result  # that of the first user is written last
     operands = {}
     for parameter in body.parameters:
-        first = reached[parameter.id]
-        if elementwise[parameter.id] and first is not None:
+        first = reached.get(parameter.id)
+        if first is not None and parameter.id not in others:
             operands[parameter_number(parameter)] = first
     return operands
 

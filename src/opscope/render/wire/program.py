@@ -59,9 +59,9 @@ class ProgramWriter:
         self.details = DetailsWriter() if details else None
         self.own_text = TextWriter() if own_text else None
         self._described: dict[int, Described] = {}
-        self._labels: dict[tuple[int, str, Role, bool], tuple[int, int, bool]] = {}
-        """Category and text of nodes, and whether their values have names, by what decides them: most nodes of a compiled module share
-        their details."""
+        self._labels: dict[tuple[int, str, Role, bool], tuple[int, int, int, bool]] = {}
+        """Category and text of nodes, their place among operands unless they call graphs, and whether their values have names, by what
+        decides them: most nodes of a compiled module share their details."""
         self._result_types: dict[int, tuple[tuple[TensorType, ...], tuple[int, ...]]] = {}
         """The numbers of the types of results, by the identity of the results, which are kept: most nodes share them too."""
         self._role_number = {role: i for i, role in enumerate(ROLES)}
@@ -128,8 +128,9 @@ class ProgramWriter:
             if label is None:
                 text = node_text(node, attrs)
                 category = category_of(op, role, str(attrs.get("kind", "")) if has_kinds else "")
-                label = labels[detail, op, role, has_kinds] = (category, strings[text] if text else -1, "output_names" in attrs)
-            category, text_number, has_names = label
+                place = operand_place(node, attrs) if node.is_argument else -1
+                label = labels[detail, op, role, has_kinds] = (category, strings[text] if text else -1, place, "output_names" in attrs)
+            category, text_number, place, has_names = label
             if calls and (times := times_text(program, graph, node)):
                 text_number = strings[times]
             typed = result_types.get(id(results))
@@ -141,7 +142,7 @@ class ProgramWriter:
                 role_number[role],
                 category,
                 text_number,
-                -1 if role == "op" and not calls else operand_place(node, attrs),
+                operand_place(node, attrs) if calls else place,
                 detail,
                 seat,
                 measured,
