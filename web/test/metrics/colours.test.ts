@@ -2,15 +2,18 @@
 import { describe, expect, it } from "vitest";
 import { Highlighter } from "../../src/core/highlight/highlighter";
 import { metricsOf } from "../../src/core/metrics/counted";
-import { sharesOf } from "../../src/core/metrics/shares";
+import { shareOfNode, sharesOf } from "../../src/core/metrics/shares";
 import { scaleOf } from "../../src/core/metrics/scale";
-import type { Visible } from "../../src/core/program/types";
+import { BoxKind, type Visible } from "../../src/core/program/types";
 import { draw } from "../../src/core/picture";
+import { metricColours } from "../../src/core/highlight/metricColours";
 import { boxTexts } from "../../src/core/scene/boxText";
 import { HEAT } from "../../src/core/scene/theme";
 import { PAINT_SAME } from "../../src/core/scene/types";
 import { quantityText } from "../../src/core/text/quantities";
 import { buildView } from "../../src/core/view";
+import { nodeMetrics } from "../../src/ui/engine/facts";
+import { indexOf } from "../../src/core/program/programIndex";
 import { makeProgram } from "../view/program";
 
 describe("a scale", () => {
@@ -166,6 +169,39 @@ describe("colours", () => {
     ]);
   });
 
+  it("are not those of the node on a stub, and boxes without a number have no strong border on any scale", () => {
+    const users = Array.from({ length: 30 }, (_, i) => ({
+      id: `u${i}`,
+      op: "sin",
+      inputs: ["a"],
+      scope: `g${i % 3}`,
+      metrics: { flops: i + 1 },
+    }));
+    const wide = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", role: "parameter", op: "input" },
+          { id: "a", op: "dot", inputs: ["x"], metrics: { flops: 1000 } },
+          ...users,
+          { id: "free", op: "mystery", inputs: ["a"] },
+        ],
+      },
+    ]);
+    const visible = buildView(wide, { depth: 1, fold: false });
+    const stubs = visible.title.flatMap((_, box) => (visible.kind[box] === BoxKind.Stub ? [box] : []));
+    expect(stubs.length).toBeGreaterThan(0);
+    const flops = metricsOf(wide).find(({ name }) => name === "flops")!;
+    for (const scale of ["value", "rank", "share"] as const) {
+      const { values, shares, strong, highlights } = metricColours(wide, flops, visible, undefined, scale);
+      for (const stub of stubs) expect([values[stub], shares![stub], strong[stub], highlights.box[stub]]).toEqual([Number.NaN, "", 0, -1]);
+      const bordered = visible.title.filter((_, box) => strong[box]);
+      expect(bordered).toContain("dot");
+      expect(bordered).not.toContain("mystery");
+      expect(strong[visible.boxOfNode[0]]).toBe(0);
+    }
+  });
+
   it("have the shares of a loop inside it, however often it runs", () => {
     const loop = makeProgram([
       {
@@ -186,8 +222,17 @@ describe("colours", () => {
       },
     ]);
     const visible = buildView(loop, { depth: 9 });
-    const shares = sharesOf(loop, metricsOf(loop).find(({ name }) => name === "flops")!, visible)!;
+    const flops = metricsOf(loop).find(({ name }) => name === "flops")!;
+    const shares = sharesOf(loop, flops, visible)!;
     const shareOf = (id: string) => shares[visible.key.findIndex((key) => key.endsWith(`n:${id}`))];
-    expect([shareOf("loop"), shareOf("dot"), shareOf("exp"), shareOf("end")]).toEqual([0.9, 0.6, 0.3, 0.1].map((x) => expect.closeTo(x)));
+    const expected = [0.9, 0.6, 0.3, 0.1].map((x) => expect.closeTo(x));
+    expect([shareOf("loop"), shareOf("dot"), shareOf("exp"), shareOf("end")]).toEqual(expected);
+    // The panel says the same as the box, and also of a node that has none because its call is closed.
+    for (const depth of [9, 0]) {
+      const shown = buildView(loop, { depth });
+      expect([1, 4, 5, 2].map((node) => shareOfNode(loop, flops, shown, node))).toEqual(expected);
+      const facts = [1, 4].map((node) => nodeMetrics(indexOf(loop), new Highlighter(loop), node, shown)[0].share);
+      expect(facts).toEqual(expected.slice(0, 2));
+    }
   });
 });

@@ -1,11 +1,13 @@
 /** Groups, calls and stacks have the number that a metric declares, and nothing is counted twice. */
 import { describe, expect, it } from "vitest";
-import { drawnGroups, valuesOf } from "../../src/core/metrics/values";
+import { indexOf } from "../../src/core/program/programIndex";
+import { Cells, groupOf } from "../../src/ui/engine/cells";
+import { drawnGroups, repeatsAt, valuesOf } from "../../src/core/metrics/values";
 import { unknownOf } from "../../src/core/metrics/unknown";
 import { totals } from "../../src/ui/engine/facts";
 import { metricsOf } from "../../src/core/metrics/counted";
 import { calleesFirst } from "../../src/core/program/callees";
-import type { ProgramData, ViewSpec } from "../../src/core/program/types";
+import { BoxKind, type ProgramData, type ViewSpec } from "../../src/core/program/types";
 import { buildView } from "../../src/core/view";
 import { type GraphSketch, makeProgram } from "../view/program";
 
@@ -41,6 +43,17 @@ const layers = makeProgram([
     ],
   },
 ]);
+
+it("knows all repeats of a stack, and their cells in a panel", () => {
+  const visible = buildView(layers, { depth: 0 });
+  const stack = visible.kind.indexOf(BoxKind.Stack);
+  const grouping = layers.groupings[visible.grouping];
+  const names = repeatsAt(layers, visible, stack).map(({ group }) => layers.strings.at(grouping.groupName[group]));
+  expect(names).toEqual(["layer_0", "layer_1", "layer_2"]);
+  const cells = new Cells(indexOf(layers), grouping);
+  expect(cells.ofBox(visible, stack, grouping).map(([innermost]) => cells.cell(groupOf(innermost), -1, grouping).name)).toEqual(names);
+  expect(cells.ofBox(visible, visible.boxOfNode[0], grouping)).toHaveLength(1);
+});
 
 describe("a group", () => {
   it.each([

@@ -88,7 +88,13 @@ export function metricColours(
     ],
     values,
     strong: Uint8Array.from(values, (value, b) =>
-      !visible.open[b] && scale && scale.low < scale.high && scale.step(value) === (shades ?? CHANGES.more).length - 1 ? 1 : 0,
+      !visible.open[b] &&
+      scale &&
+      !Number.isNaN(value) &&
+      scale.low < scale.high &&
+      scale.step(value) === (shades ?? CHANGES.more).length - 1
+        ? 1
+        : 0,
     ),
     shares: shares && Array.from(shares, (share) => (Math.abs(share) >= LEAST_SHARE ? shareText(metric, share) : "")),
   };

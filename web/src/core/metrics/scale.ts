@@ -56,7 +56,7 @@ function ranked(sorted: Float64Array, low: number, high: number, steps: number):
     low,
     high,
     step: (value) => {
-      let step = low < high ? steps - 1 : 0;
+      let step = low < high && value >= low ? steps - 1 : 0;
       while (step > 0 && (starts[step] > value || starts[step] === low)) step--;
       return step;
     },

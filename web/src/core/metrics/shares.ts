@@ -1,7 +1,8 @@
-/** Which part of the whole each box has. */
+/** Which part of the whole each box and each node has. */
 import type { MetricData } from "../program/metrics";
-import type { ProgramData, Visible } from "../program/types";
+import { BoxKind, type ProgramData, type Visible } from "../program/types";
 import { wholeOf } from "./changes";
+import { graphRuns } from "./inside";
 import { valuesOf } from "./values";
 
 /**
@@ -28,4 +29,15 @@ export function sharesOf(program: ProgramData, metric: MetricData, visible: Visi
     }
     return share;
   });
+}
+
+/** The share of a node in the graph that is shown: that of its box, if it has one, so that both say the same. NaN: none. */
+export function shareOfNode(program: ProgramData, metric: MetricData, visible: Visible, node: number): number {
+  const box = visible.boxOfNode[node];
+  const isItsBox = box >= 0 && visible.node[box] === node && (visible.kind[box] === BoxKind.Node || visible.kind[box] === BoxKind.Call);
+  const shares = isItsBox && visible.group[box] < 0 ? sharesOf(program, metric, visible) : undefined;
+  if (shares) return shares[box];
+  const { graphStart } = program;
+  const runs = graphRuns(program, metric, visible.graph).find(({ graph }) => graphStart[graph] <= node && node < graphStart[graph + 1]);
+  return runs ? (valuesOf(program, metric).node[node] * runs.times) / wholeOf(program, metric, visible.graph) : Number.NaN;
 }

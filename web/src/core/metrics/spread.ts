@@ -13,8 +13,8 @@ export function spreadText(program: ProgramData, metric: MetricData, visible: Vi
   if (most.value === least.value) return "";
   const text = (value: number) => metricText(metric, value);
   const mean = repeats.reduce((sum, { value }) => sum + value, 0) / repeats.length;
-  const { groupCount, groupName } = program.groupings[visible.grouping];
-  const name = program.strings.at(most.item < groupCount ? groupName[most.item] : program.nodeId[most.item - groupCount]);
+  const { groupName } = program.groupings[visible.grouping];
+  const name = program.strings.at(most.node < 0 ? groupName[most.group] : program.nodeId[most.node]);
   return `each ${text(mean)} on average, ${text(least.value)} to ${text(most.value)}; most in ${name}`;
 }
 

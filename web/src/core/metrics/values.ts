@@ -90,7 +90,7 @@ function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricVa
   const value = (item: number): number => (item < tree.groupCount ? group[item] : values.node[item - tree.groupCount]);
   return Float64Array.from(visible.kind, (kind, box) => {
     const node = visible.node[box];
-    if (kind === BoxKind.Value || kind === BoxKind.Omitted) return Number.NaN;
+    if (kind === BoxKind.Value || kind === BoxKind.Omitted || kind === BoxKind.Stub) return Number.NaN;
     if (kind === BoxKind.Call && visible.group[box] >= 0) return values.graph[visible.group[box]];
     if (kind === BoxKind.Group && visible.group[box] < 0) return values.graph[visible.graph];
     if (node < 0 && visible.group[box] < 0) return Number.NaN;
@@ -101,19 +101,30 @@ function boxValues(program: ProgramData, visible: Visible, values: Omit<MetricVa
   });
 }
 
-/** Which of the repeats of a stack has how much: the items of its members (see fold.ts) and their numbers; none of another box. */
-export function repeatValues(program: ProgramData, metric: MetricData, visible: Visible, box: number): { item: number; value: number }[] {
+/** The repeats of a stack: groups, or nodes (the other is -1); none of another box. */
+export function repeatsAt(program: ProgramData, visible: Visible, box: number): { group: number; node: number }[] {
   if (visible.kind[box] !== BoxKind.Stack) return [];
   const traits = traitsOf(program);
   const tree = groupTree(traits, program.groupings[visible.grouping]);
-  const values = valuesOf(program, metric);
-  const group = values.groups(tree);
   const repeats = findRepeats(traits, tree);
   const item = visible.node[box] >= 0 ? tree.groupCount + visible.node[box] : visible.group[box];
-  return Array.from(repeats.members(repeats.stackOf[item]), (member) => ({
-    item: member,
-    value: member < tree.groupCount ? group[member] : values.node[member - tree.groupCount],
-  }));
+  return Array.from(repeats.members(repeats.stackOf[item]), (member) =>
+    member < tree.groupCount ? { group: member, node: -1 } : { group: -1, node: member - tree.groupCount },
+  );
+}
+
+/** Which of the repeats of a stack has how much. */
+export function repeatValues(
+  program: ProgramData,
+  metric: MetricData,
+  visible: Visible,
+  box: number,
+): { group: number; node: number; value: number }[] {
+  const repeats = repeatsAt(program, visible, box);
+  if (repeats.length === 0) return [];
+  const values = valuesOf(program, metric);
+  const ofGroup = values.groups(groupTree(traitsOf(program), program.groupings[visible.grouping]));
+  return repeats.map(({ group, node }) => ({ group, node, value: node < 0 ? ofGroup[group] : values.node[node] }));
 }
 
 /** A grouping as it is drawn: nodes that declare no group are in the one that uses them. Groups around everything keep their nodes. */

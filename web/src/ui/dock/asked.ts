@@ -28,12 +28,18 @@ export function useAnswer<M extends keyof Methods>(
   return answer;
 }
 
-/** Keys of the cells of a panel that contain the selection of the graph, the innermost first. `view` is what the panel shows. */
-export function useSelectedCells(session: Session, of: "cost" | "roofline", view: unknown): readonly string[] {
+/** Keys of the cells in `view` that are the selection of the graph, or contain it: one, or one for each repeat of a stack. */
+export function useSelectedCells(
+  session: Session,
+  of: "cost" | "roofline",
+  view: { readonly cells: readonly CellPlace[] } | undefined,
+): ReadonlySet<string> {
   const key = session.view.selection.at(-1) ?? "";
   // The box of a node in a stack is that of its counterpart in the first repeat.
   const node = key ? session.about.node?.node : undefined;
-  return useAnswer(session, "cellsAt", { of, key, node }, [view, key, node]) ?? [];
+  const around = useAnswer(session, "cellsAt", { of, key, node }, [view, key, node]) ?? [];
+  const shown = new Set(view?.cells.map((cell) => cell.key));
+  return new Set(around.flatMap((keys) => keys.find((each) => shown.has(each)) ?? []));
 }
 
 /** Shows a cell on the graph and selects it. */

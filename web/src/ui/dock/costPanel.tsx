@@ -23,7 +23,7 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
   useEffect(() => setRoot(""), [program, graph, grouping]);
   const request = program && shown ? { metric, grouping, graph, root } : undefined;
   const view = useAnswer(session, "cost", request, [program, shown !== undefined, graph, metric, grouping, root]);
-  const chosen = useSelectedCells(session, "cost", view).find((key) => view?.cells.some((cell) => cell.key === key));
+  const chosen = useSelectedCells(session, "cost", view);
   const depth = view?.cells.reduce((most, cell) => Math.max(most, cell.depth), 0) ?? 0;
   return (
     <section class="sheet cost" aria-label="Cost">
@@ -51,7 +51,7 @@ export function CostPanel({ session, bar }: Docked): JSX.Element {
               type="button"
               class="cell"
               aria-label={spoken(view, cell)}
-              aria-pressed={cell.key === chosen}
+              aria-pressed={chosen.has(cell.key)}
               style={{
                 left: `${cell.from * 100}%`,
                 width: `${cell.width * 100}%`,

@@ -19,7 +19,7 @@ export function RooflinePanel({ session, bar }: Docked): JSX.Element {
   const { program, shown, graphName: graph } = session;
   const request = program && shown ? { metric, grouping: per === NODE ? undefined : per, graph } : undefined;
   const view = useAnswer(session, "roofline", request, [program, shown !== undefined, graph, metric, per]);
-  const chosen = useSelectedCells(session, "roofline", view).find((key) => view?.cells.some((cell) => cell.key === key));
+  const chosen = useSelectedCells(session, "roofline", view);
   const point = (cell: RooflineCell | undefined) => {
     setPointed(cell);
     session.pointing.outline(cell?.node ?? -1);
@@ -90,7 +90,7 @@ function Gains({ session, view, chosen, onPoint }: RooflinePart): JSX.Element {
           <li key={cell.key}>
             <button
               type="button"
-              aria-pressed={cell.key === chosen}
+              aria-pressed={chosen.has(cell.key)}
               title={spoken(cell)}
               onClick={() => goToCell(session, cell)}
               onPointerEnter={() => onPoint(cell)}

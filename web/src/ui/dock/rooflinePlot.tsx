@@ -13,7 +13,7 @@ import { goToCell } from "./asked";
 export interface RooflinePart {
   readonly session: Session;
   readonly view: RooflineView;
-  readonly chosen: string | undefined;
+  readonly chosen: ReadonlySet<string>;
   readonly onPoint: (cell: RooflineCell | undefined) => void;
 }
 
@@ -41,8 +41,8 @@ export function RooflinePlot({ session, view, chosen, onPoint }: RooflinePart): 
             key={cell.key}
             role="button"
             aria-label={spoken(cell)}
-            aria-pressed={cell.key === chosen}
-            class={cell.key === chosen ? "chosen" : ""}
+            aria-pressed={chosen.has(cell.key)}
+            class={chosen.has(cell.key) ? "chosen" : ""}
             cx={x}
             cy={y}
             r={radius}

@@ -1,5 +1,6 @@
 /** Groups and nodes of a graph as panels list them: their names, and which boxes of the picture they are. */
 import { cellName } from "../../core/metrics/cellNames";
+import { repeatsAt } from "../../core/metrics/values";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { Grouping, Visible } from "../../core/program/types";
 import { ModuleRows } from "./modules";
@@ -32,9 +33,11 @@ export class Cells {
     return [keyOf(-1, node), ...this.ofGroup(this.grouping.nodeGroup[node])];
   }
 
-  /** Keys of the cells that contain a box that is not a node's. */
-  ofBox(visible: Visible, box: number, shown: Grouping | undefined): string[] {
-    return this.ofGroup(this.rows.rowOf(visible, box, shown));
+  /** Keys of the cells that contain a box that is not a node's, for each of the repeats of a stack. */
+  ofBox(visible: Visible, box: number, shown: Grouping | undefined): string[][] {
+    const repeats = repeatsAt(this.index.program, visible, box);
+    if (repeats.length === 0) return [this.ofGroup(this.rows.rowOf(visible, box, shown))];
+    return repeats.map(({ group, node }) => (node >= 0 ? this.ofNode(node) : this.ofGroup(this.rows.rowAt(group, -1, shown))));
   }
 
   private ofGroup(group: number): string[] {

@@ -104,6 +104,13 @@ export interface CostMethods {
   cost(params: CostRequest): CostView | undefined;
   /** Undefined: nothing has a time. */
   roofline(params: RooflineRequest): RooflineView | undefined;
-  /** The cells that contain a node, or else the box with this key, the innermost first; of what a panel was answered last. */
-  cellsAt(params: { readonly of: "cost" | "roofline"; readonly key: string; readonly node: number | undefined }): readonly string[];
+  /**
+   * The cells that contain a node, or else the box with this key, the innermost first: one list, or one for each repeat of a stack. Of
+   * what a panel was answered last.
+   */
+  cellsAt(params: {
+    readonly of: "cost" | "roofline";
+    readonly key: string;
+    readonly node: number | undefined;
+  }): readonly (readonly string[])[];
 }

@@ -2,6 +2,7 @@
 import type { Highlighter } from "../../core/highlight/highlighter";
 import { metricsOf } from "../../core/metrics/counted";
 import { unknownOf } from "../../core/metrics/unknown";
+import { shareOfNode, sharesOf } from "../../core/metrics/shares";
 import { spreadText } from "../../core/metrics/spread";
 import { valuesOf } from "../../core/metrics/values";
 import type { MetricData } from "../../core/program/metrics";
@@ -14,7 +15,7 @@ import { ROOT_KEY } from "../../core/view/choose/keys";
 import { traitsOf } from "../../core/view/traits";
 import { isArgument, Role } from "../../core/program/roles";
 import { groupTree } from "../../core/view/groups/tree";
-import { metricText, wholeOf } from "../../core/metrics/changes";
+import { metricText } from "../../core/metrics/changes";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { GroupFacts, MetricFact, NodeFacts, NodeName, OpCount, ParameterCounts, ProgramSummary } from "./protocol";
 import { graphRow, nodeName } from "./names";
@@ -66,22 +67,26 @@ export function nodeFacts(
   };
 }
 
-/** A number as text. `whole` is that of the graph, if a share of it makes sense; `unknown` is how many operations it lacks. */
-export function metricFact(metric: MetricData, value: number, whole = Number.NaN, unknown = 0): MetricFact {
+/** A number as text, with its share of the graph that is shown; `unknown` is how many operations it lacks. */
+export function metricFact(metric: MetricData, value: number, share = Number.NaN, unknown = 0): MetricFact {
   const { name, origin, combine } = metric;
   const text = metricText(metric, value) + (unknown > 0 ? `, ${plural(unknown, "operation")} unknown` : "");
-  return { name, text, origin, share: combine === "sum" && whole > 0 ? value / whole : Number.NaN };
+  return { name, text, origin, share: combine === "sum" && Number.isFinite(share) ? share : Number.NaN };
 }
 
-/** The value of each metric at a node; of node data, the text in the file. */
-export function nodeMetrics(index: ProgramIndex, { runs }: Highlighter, node: number): MetricFact[] {
+/** The value of each metric at a node, with its share of what is shown; of node data, the text in the file. */
+export function nodeMetrics(index: ProgramIndex, { runs }: Highlighter, node: number, visible: Visible | undefined): MetricFact[] {
   const { program } = index;
-  const graph = index.graphOf[node];
   const computed = program.metrics.map((metric) => {
     const values = valuesOf(program, metric);
     return {
       value: values.node[node],
-      fact: metricFact(metric, values.node[node], wholeOf(program, metric, graph), unknownOf(program, metric)?.node[node]),
+      fact: metricFact(
+        metric,
+        values.node[node],
+        visible && shareOfNode(program, metric, visible, node),
+        unknownOf(program, metric)?.node[node],
+      ),
     };
   });
   const loaded = runs
@@ -93,19 +98,12 @@ export function nodeMetrics(index: ProgramIndex, { runs }: Highlighter, node: nu
 /** The value of each metric for a group or a called graph. */
 export function boxMetrics(index: ProgramIndex, { metrics }: Highlighter, visible: Visible, box: number): MetricFact[] {
   const { program } = index;
-  const isGroup = visible.kind[box] === BoxKind.Group || visible.kind[box] === BoxKind.Stack;
-  const graph = isGroup && visible.group[box] >= 0 ? program.groupings[visible.grouping].groupGraph[visible.group[box]] : -1;
   const sizes = metricsOf(program).filter(({ name }) => name === "output bytes");
   return [...metrics, ...sizes].flatMap((metric) => {
     const values = valuesOf(program, metric);
     const value = values.boxes(visible)[box];
     if (Number.isNaN(value)) return [];
-    const fact = metricFact(
-      metric,
-      value,
-      graph < 0 ? Number.NaN : wholeOf(program, metric, graph),
-      unknownOf(program, metric)?.boxes(visible)[box],
-    );
+    const fact = metricFact(metric, value, sharesOf(program, metric, visible)?.[box], unknownOf(program, metric)?.boxes(visible)[box]);
     const spread = spreadText(program, metric, visible, box);
     return [spread ? { ...fact, spread } : fact];
   });

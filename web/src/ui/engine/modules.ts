@@ -39,13 +39,13 @@ export class ModuleRows {
 
   /** The row of the module that a box is, or else of the innermost one around it. */
   rowOf(visible: Visible, box: number, shown: Grouping | undefined): number {
-    if (box < 0 || !shown) return -1;
-    const node = visible.node[box];
-    for (
-      let g = node >= 0 ? this.grouping.nodeGroup[node] : this.here(visible.group[box], shown);
-      g >= 0;
-      g = this.grouping.groupParent[g]
-    ) {
+    return box < 0 ? -1 : this.rowAt(visible.group[box], visible.node[box], shown);
+  }
+
+  /** The row of a group of the shown grouping, or of the module of a node, or else of the innermost one around it. */
+  rowAt(group: number, node: number, shown: Grouping | undefined): number {
+    if (!shown) return -1;
+    for (let g = node >= 0 ? this.grouping.nodeGroup[node] : this.here(group, shown); g >= 0; g = this.grouping.groupParent[g]) {
       const row = this.rowOfGroup.get(g);
       if (row !== undefined) return row;
     }

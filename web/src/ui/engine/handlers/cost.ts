@@ -18,5 +18,5 @@ export const roofline: Handler<"roofline"> = (state, request) => {
 export const cellsAt: Handler<"cellsAt"> = ({ cells, index, drawn }, { of, key, node }) => {
   const shown = cells[of];
   if (shown?.index !== index || !drawn) return [];
-  return node === undefined ? shown.ofBox(drawn.visible, drawn.visible.key.indexOf(key), drawn.grouping) : shown.ofNode(node);
+  return node === undefined ? shown.ofBox(drawn.visible, drawn.visible.key.indexOf(key), drawn.grouping) : [shown.ofNode(node)];
 };

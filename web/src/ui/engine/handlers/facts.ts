@@ -15,10 +15,11 @@ import type { Handler } from "./handler";
 export const node: Handler<"node"> = async (state, { node: number, output }) => {
   await state.needDetails(number, number + 1);
   const { index, drawn } = state;
-  const operands = drawn?.program === index.program ? foldedOperands(index.program, drawn.visible, number) : { folded: [], foldable: [] };
+  const visible = drawn?.program === index.program ? drawn.visible : undefined;
+  const operands = visible ? foldedOperands(index.program, visible, number) : { folded: [], foldable: [] };
   const facts = {
     ...nodeFacts(index, number, index.program.details(number), scopeOf(index, number, "")),
-    metrics: nodeMetrics(index, state.highlighter, number),
+    metrics: nodeMetrics(index, state.highlighter, number, visible),
     folded: operands.folded.map((operand) => nodeName(index, operand)),
     foldable: operands.foldable.map((operand) => nodeName(index, operand)),
   };
