@@ -100,6 +100,25 @@ def test_a_module_that_was_renamed_is_the_same_row(tmp_path: Path, capsys: pytes
     assert all(row["change"] == 0 for row in data["rows"]) and not any("layers" in name for name in rows)
 
 
+def test_compiled_code_is_compared_by_its_modules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An eager step against the same step compiled: hardly a node is in both, and no module has the same name."""
+    log, eager, compiled = tmp_path / "step.log", SAMPLES / "eager.json.gz", SAMPLES / "compiled.json.gz"
+    log.write_bytes(gzip.decompress((SAMPLES / "compiled.log.gz").read_bytes()))
+    data = cost(capsys, eager, log, "--profile", compiled)
+    assert data["matched_share"] < 0.2 and data["matched_module_share"] > 0.95
+    rows = {row["module"]: row for row in data["rows"]}
+    linear = {f"Net_0/Block_{i // 2}/Linear_{i}": f"blocks/{i // 2}/{('up', 'down')[i % 2]}" for i in range(4)} | {"Net_0/Linear_4": "head"}
+    own = {row["module"]: row["seconds"] for row in cost(capsys, log, "--profile", compiled, "--per", "module")["rows"]}
+    assert {name: rows[name]["after"] for name in linear} == pytest.approx({name: own[module] for name, module in linear.items()})
+    assert all(row["before"] and row["after"] for row in data["rows"]) and "SGD.step" in rows
+    assert sum(row["after"] for row in data["rows"]) == pytest.approx(data["after"])
+    assert main(["cost", str(eager), str(log), "--profile", str(compiled)]) == 0
+    assert "% of it in modules that both have, by the order of their products" in capsys.readouterr().out
+    assert main(["cost", str(eager), str(compiled)]) == 0
+    assert "open its TORCH_TRACE log with --profile" in capsys.readouterr().out
+    assert "matched_module_share" not in cost(capsys, eager, log, "--profile", compiled, "--per", "op")
+
+
 def test_two_sources_have_a_profile_each(slower: tuple[Path, float], capsys: pytest.CaptureFixture[str]) -> None:
     trace = str(SAMPLES / "eager.json.gz")
     for command in (["cost", trace, trace], ["view", trace, trace, "--diff"], ["diff", trace, trace]):

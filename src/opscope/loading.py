@@ -130,15 +130,27 @@ def load_timed(
         return [_measured(source, profile, part)]
     if profile is not None:
         return timed_with(_load_all(source, module, format, part, progress), profile)
-    if not split_at(source)[1] and source_path(source).exists() and not is_recording_source(source, format):
-        opened = Source(source)
-        reader = "" if opened.is_directory else find_reader(opened, format).name
-        if reader in TIMED:
-            _refuse_stage(source, part)
-            with in_source(source):
-                timed = [one._replace(program=_taken(one.program, part)) for one in TIMED[reader](opened, progress)]
-                return timed if module is None else [timed[find_module(module, [one.program.name for one in timed])]]
+    reader = _profile_reader(source, format)
+    if reader:
+        _refuse_stage(source, part)
+        with in_source(source):
+            timed = [one._replace(program=_taken(one.program, part)) for one in TIMED[reader](Source(source), progress)]
+            return timed if module is None else [timed[find_module(module, [one.program.name for one in timed])]]
     return [Timed(program, None) for program in _load_all(source, module, format, part, progress)]
+
+
+def is_profile(source: str, format: str | None = None) -> bool:
+    """Whether a source has times by itself."""
+    return bool(_profile_reader(source, format))
+
+
+def _profile_reader(source: str, format: str | None) -> str:
+    """The reader of a source that is a profile; empty if it is something else."""
+    if split_at(source)[1] or not source_path(source).exists() or is_recording_source(source, format):
+        return ""
+    opened = Source(source)
+    reader = "" if opened.is_directory else find_reader(opened, format).name
+    return reader if reader in TIMED else ""
 
 
 def _taken(program: Program, part: Part) -> Program:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20
 _LONGEST = 70
+_WELL_MATCHED = 0.9
 _TIME = "time"
 _PERS = ("node", "kernel", "op", "module", "source")
 
@@ -100,10 +101,9 @@ def command(
         return [one for one in timed if one.times is not None] or timed
 
     if other is not None:
-        check_profiles(profiles)
+        first, second = _profile_each(source, other, profiles, from_format)
         if output is not None:
             raise click.UsageError("-o draws one source; leave out the other.")
-        first, second = profiles or (None, None)
         changes = _compared(source, load(source, first), other, load(other, second), by, per or "module", chosen_device)
         say_json(changes.to_json(), indent=1) if as_json else say(*_changes(changes, None if everything else _MOST_ROWS))
         return
@@ -122,6 +122,18 @@ def command(
         cells = [("module", costs[0].by, "rows"), *((one.program, _amount(one.total, one.unit), f"{len(one.rows):,}") for one in costs)]
         of_all = [note for note in costs[0].notes if all(note in one.notes for one in costs)]
         say(*modules(cells, "lrr"), *(f"note  {note}" for note in of_all))
+
+
+def _profile_each(a: str, b: str, profiles: tuple[str, ...], format: str | None) -> tuple[str | None, str | None]:
+    """The profile of each of two sources. If there is one, it belongs to the source that is not a profile itself."""
+    from opscope.loading import is_profile
+
+    if len(profiles) == 1:
+        has_times = [is_profile(source, format) for source in (a, b)]
+        if has_times.count(True) == 1:
+            return (None, profiles[0]) if has_times[0] else (profiles[0], None)
+    check_profiles(profiles)
+    return (profiles[0], profiles[1]) if profiles else (None, None)
 
 
 def _draw(timed: Timed, device: Device | None, by: str | None, source: str, output: str, theme: Theme, force: bool) -> None:
@@ -153,6 +165,10 @@ def _changes(changes: CostChanges, most: int | None) -> list[str]:
         (a.by, f"{_amount(a.total, a.unit)} → {_amount(b.total, a.unit)} per step{_ratio(a.total, b.total)}"),
         ("matched", f"{changes.matched:.1%} of it on nodes that both have"),
     ]
+    if changes.by_module is not None:
+        facts.append(("", f"{changes.by_module:.1%} of it in modules that both have, by the order of their products"))
+    elif changes.matched < _WELL_MATCHED:
+        facts.append(("", "the rest is new in the second; of code that torch.compile made, open its TORCH_TRACE log with --profile"))
     rows = [(changes.per, "before", "after", "change", "")]
     for row in changes.rows[:most]:
         before, after = ("" if amount is None else _amount(amount, a.unit) for amount in (row.before, row.after))
