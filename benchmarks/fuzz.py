@@ -8,7 +8,7 @@ others that give a program, also go through analysis, wire, JSON, recording, dif
 layout and SVG. A fault is any error that is not a sentence, or an input that takes more than 20 seconds of CPU; its file is kept.
 
 Input number N is the same in every run with the same state, so a run can be stopped and goes on where it was: the state has the next
-number, the counts, what was reached, and the pool.
+number, the counts, what was reached, and the pool. The files of faults are tried again at the start.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class State:
     reached: list[str] = field(default_factory=list)
     """The blocks of opscope's code that ran."""
     faults: list[str] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    """Faults whose files end in a sentence or a result by now."""
 
 
 class Slow(Exception):
@@ -140,6 +142,21 @@ class Fuzzer:
         self.state.next += 1
         self.state.seconds += time.process_time() - started
 
+    def retry(self) -> None:
+        """Try the files of faults again: what was mended since does not count as a fault."""
+        for path in sorted((self.directory / "faults").glob("*")):
+            number = path.name.partition("-")[0].lstrip("0") or "0"
+            try:
+                with patience():
+                    outcome = reading(path, self.directory / "reports")
+                    if outcome.contents is not None:
+                        follow(path, outcome.contents, draw=True)
+            except (MemoryError, RecursionError, Exception) as error:
+                print(f"still a fault: {path.name}: {type(error).__name__}", flush=True)
+                continue
+            self.state.mended += [fault for fault in self.state.faults if fault.startswith(f"{number} ")]
+            self.state.faults = [fault for fault in self.state.faults if not fault.startswith(f"{number} ")]
+
     def _origin(self, kind: str, rng: random.Random) -> Path:
         """What to damage: as often a real file as one of the pool, where small files, which are read faster, come more often."""
         if rng.random() < 0.5 or not self.pool[kind]:
@@ -175,7 +192,7 @@ def figures(state: State) -> list[Figure]:
     shown = sum(count for name, count in state.outcomes.items() if name.endswith("shown"))
     return [
         Figure("damaged files", state.next, at_least=1_000_000, note=f"{len(state.signatures):,} different outcomes"),
-        Figure("faults", len(state.faults), at_most=0),
+        Figure("faults", len(state.faults), at_most=0, note=f"{len(state.mended)} found on the way and mended" if state.mended else ""),
         Figure("CPU time", state.seconds, "s"),
         Figure("still a graph", 100 * shown / max(1, state.next), "%"),
         Figure("through everything that follows", state.followed, note=f"{state.drawn:,} of them drawn"),
@@ -192,6 +209,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     fuzzer = Fuzzer(options.state, [kind for kind in options.kinds.split(",") if kind])
+    fuzzer.retry()
     fuzzer.run(options.inputs)
     state = fuzzer.state
     print("\n".join(state.faults))

@@ -71,6 +71,11 @@ def test_a_fault_is_counted_and_its_file_kept(fuzz: ModuleType, tmp_path: Path, 
     assert len(fuzzer.state.faults) == 2 and "KeyError" in fuzzer.state.faults[0]
     assert len(list((tmp_path / "faults").iterdir())) == 2
     assert [figure.met for figure in fuzz.figures(fuzzer.state)][:2] == [False, False]
+    fuzzer.retry()
+    assert len(fuzzer.state.faults) == 2
+    monkeypatch.undo()
+    fuzzer.retry()
+    assert not fuzzer.state.faults and len(fuzzer.state.mended) == 2
 
 
 SOURCE = """

@@ -24,7 +24,7 @@ from opscope.readers.source import Source
 from opscope.recording.dumps.numbered_files import numbered_files
 from opscope.recording.dumps.xla import find_steps
 from opscope.recording.store import database
-from opscope.recording.store.pages import RECORDS_PER_PAGE, pack_json
+from opscope.recording.store.pages import RECORDS_PER_PAGE, pack_json, unpack_json
 from opscope.recording.store.store import StoreWriter, open_store
 
 SAMPLES = Path(__file__).resolve().parent / "samples"
@@ -198,6 +198,20 @@ def test_a_program_cannot_refer_to_more_records_than_there_are(recording: Path, 
 def test_damaged_columns_are_refused(recording: Path, value: bytes) -> None:
     with pytest.raises(OpscopeError, match="is a damaged recording"):
         read_all(changed(recording, "UPDATE page SET data = ? WHERE kind = 'node'", value))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE snapshot SET name = CAST(x'0aff' AS TEXT)", "UPDATE meta SET value = CAST(x'ff' AS TEXT)", "UPDATE program SET data = ?"],
+)
+def test_names_that_are_not_text_are_refused(recording: Path, statement: str) -> None:
+    """The fuzzer found both: Python's error for such a text has no SQLite name, and nobody looked at a program's own name."""
+    with closing(sqlite3.connect(recording)) as connection:
+        _, entry, attrs, runs = unpack_json(connection.execute("SELECT data FROM program").fetchone()[0])
+    values = [pack_json([{"a": 1}, entry, attrs, runs])] if "?" in statement else []
+    with pytest.raises(OpscopeError, match="is a damaged recording") as caught:
+        read_all(changed(recording, statement, *values))
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ reference resolves, and reports where not."""
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -129,10 +129,11 @@ class GraphBuilder:
                     message = f"link {link.kind!r} of {node.id!r} leads to {link.node!r}, which is not a node of graph {self.name!r}"
                     raise self._fail(i, message, _nth("links", node.links, link))
 
-    def build(self) -> Graph:
+    def build(self, checked: set[int] | None = None) -> Graph:
+        """`checked` has the ids of lists of types that other graphs of the program have, too."""
         if self.columns is not None:
             return self._build_columns(self.columns)
-        self._check_types([node.outputs for node in self.nodes])
+        self._check_types([node.outputs for node in self.nodes], set() if checked is None else checked)
         counts = {node.id: len(node.outputs) or MOST_OUTPUTS for node in self.nodes}
         if not self._is_valid(counts):
             self._raise_first_error()
@@ -143,7 +144,7 @@ class GraphBuilder:
             nodes = columns.finished()
         except (KeyError, ValueError) as error:  # readers that report errors read such a source once more, as nodes
             raise SourceError(f"graph {self.name!r} is not valid: {error}", path=f"graphs[{self.index}].nodes") from None
-        self._check_types(nodes.outputs)
+        self._check_types(nodes.outputs, set())
         numbers = columns.numbers
         return self._build(nodes, numbers, lambda name: (len(nodes.outputs[numbers[name]]) or MOST_OUTPUTS) if name in numbers else WHOLE)
 
@@ -170,10 +171,12 @@ class GraphBuilder:
             _frozen({metric: self._column(metric, values, ids) for metric, values in self.metrics.items()}),
         )
 
-    def _check_types(self, outputs: Sequence[tuple[TensorType, ...]]) -> None:
+    def _check_types(self, outputs: Sequence[tuple[TensorType, ...]], checked: set[int]) -> None:
         """Check each type once: nodes share them."""
-        types = {builtin_id(each): each for each in chain.from_iterable({builtin_id(types): types for types in outputs}.values())}
+        lists = {builtin_id(types): types for types in outputs}
+        types = {builtin_id(each): each for key, types in lists.items() if key not in checked for each in types}
         wrong = {key: problem for key, each in types.items() if (problem := wrong_type(each))}
+        checked.update(lists)
         if wrong:
             i, key = next((i, key) for i, types in enumerate(outputs) for each in types if (key := builtin_id(each)) in wrong)
             name = self.columns.ids[i] if self.columns is not None else self.nodes[i].id
@@ -225,7 +228,8 @@ class ProgramBuilder:
             raise SourceError(
                 f"entry {entry!r} is not a graph of the program; there are: {', '.join(list(self._graphs)[:8])}", path="entry"
             )
-        graphs = {name: builder.build() for name, builder in self._graphs.items()}
+        checked: set[int] = set()
+        graphs = {name: builder.build(checked) for name, builder in self._graphs.items()}
         for name, builder in self._graphs.items():
             for i, node in referring(graphs[name].nodes):
                 for called in node.calls:

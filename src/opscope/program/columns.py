@@ -14,9 +14,8 @@ from opscope.program.values import ROLES, Details, Link, Role, TensorType, Value
 
 LARGE = 16 << 20
 """A text of so many characters, which has a hundred thousand nodes, is read into columns. Objects are faster, as long as there are few."""
-_PASSES = 8
-_MOST_OBJECTS = 500_000
-"""Who goes over the nodes of a graph more than `_PASSES` times gets objects that stay, if it is not larger than this."""
+_PASSES = 2
+"""Who goes over the nodes of a graph more often than that gets objects, which stay."""
 _BATCH = 4096
 _ROLE_NUMBERS = {role: number for number, role in enumerate(ROLES)}
 _new: Any = partial(tuple.__new__, Node)
@@ -60,9 +59,11 @@ class NodeColumns(Sequence[Node]):
         return len(self.ids)
 
     def __iter__(self) -> Iterator[Node]:
-        if self._objects is not None or self._is_used_often(len(self.ids)):
-            return iter(self._objects or ())
-        return self._nodes()
+        if self._objects is None:
+            yield from self._nodes()
+            self._count_uses(len(self.ids))  # and not of a pass that ended early
+        else:
+            yield from self._objects
 
     @overload
     def __getitem__(self, index: int) -> Node: ...
@@ -80,7 +81,7 @@ class NodeColumns(Sequence[Node]):
         start, end = self._starts[i], self._starts[i + 1]
         inputs = tuple([(ids[at], output) for at, output in zip(self._sources[start:end], self._indices[start:end], strict=True)])
         flow = self.calls.get(i, ()), self._control.get(i, ()), self.links.get(i, ())
-        self._is_used_often(1)
+        self._count_uses(1)
         return Node(ids[i], self.ops[i], inputs, self.outputs[i], ROLES[self.roles[i]], *flow, self._details[i])
 
     def __eq__(self, other: object) -> bool:
@@ -99,13 +100,11 @@ class NodeColumns(Sequence[Node]):
         roles = map(ROLES.__getitem__, self.roles)
         return map(_new, zip(self.ids, self.ops, inputs, self.outputs, roles, *rare, self._details, strict=True))
 
-    def _is_used_often(self, uses: int) -> bool:
-        """Count uses. Objects are made, and stay, when there were as many as in several passes."""
+    def _count_uses(self, uses: int) -> None:
+        """Make the objects when there were as many uses as in several passes."""
         self._uses += uses
-        if self._uses <= _PASSES * len(self.ids) or len(self.ids) > _MOST_OBJECTS:
-            return False
-        self._objects = tuple(self._nodes())
-        return True
+        if self._uses > _PASSES * len(self.ids) and self._objects is None:
+            self._objects = tuple(self._nodes())
 
 
 def _filled(column: Mapping[int, tuple[T, ...]], size: int) -> Iterable[tuple[T, ...]]:

@@ -31,6 +31,18 @@ _METADATA_START = ", metadata={"
 _PLAIN_METADATA = re.compile(r""", metadata=\{(?:[a-z_]++=(?:"[^"\\]*+"|[0-9]++)(?: (?!\})|(?=\})))*+\}""")
 """Metadata with nothing but words and numbers in it, which is nearly all of it."""
 _PLAIN_MEMBER = re.compile(r"""([a-z_]++)=(?:"([^"\\]*+)"|([0-9]++))""")
+_PLAIN = r"""[^"'{}()\[\]/]++|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""
+
+
+def _nested(depth: int) -> str:
+    """JSON with so many levels of braces and brackets."""
+    inner = _nested(depth - 1) if depth else r"(?!)"
+    return rf"(?:{_PLAIN}|\{{(?:{inner})*+\}}|\[(?:{inner})*+\])"
+
+
+_BACKEND_START = ", backend_config={"
+_BACKEND = re.compile(rf", backend_config=\{{{_nested(3)}*+\}}")
+"""A backend's own settings, which compiled GPU modules have after the metadata. They are different for each instruction."""
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
@@ -248,10 +260,14 @@ class Tails(dict[str, Tail]):
         return tail
 
     def _printed(self, text: str, op: str = "", payload: str = "") -> Tail:
-        """A tail on one line. The metadata is unique and irrelevant to the graph; the text before it repeats."""
-        at = text.rfind(_METADATA_START)
-        metadata = _METADATA.fullmatch(text, at) if at >= 0 else None
-        flow = self._flows[text[:at] if metadata else text]
+        """A tail on one line. Metadata and a backend's settings are unique and irrelevant to the graph; the text before them repeats."""
+        end = len(text)
+        if text.endswith("}") and _BACKEND_START in text:
+            backend = text.index(_BACKEND_START)
+            end = backend if _BACKEND.fullmatch(text, backend) else end
+        at = text.rfind(_METADATA_START, 0, end)
+        metadata = _METADATA.fullmatch(text, at, end) if at >= 0 else None
+        flow = self._flows[text[: at if metadata else end]]
         return self._tail(text, flow, op, payload, metadata[1] if metadata else None)
 
     def assembled(self, text: str, op: str, payload: str) -> Tail:

@@ -240,6 +240,8 @@ class Decoder:
             name, entry, attrs, graph_runs, *metrics = unpack_json(body)
             runs = self.indexes["graph"].spans(graph_runs)
             numbers = {self._graph_name(number): number for first, end in runs for number in range(first, end)}
+            if not isinstance(name, str):
+                raise SourceError(f"{DAMAGED} (the name of a program is not text)")
             if entry not in numbers:
                 raise SourceError(f"{DAMAGED} (its entry {entry!r} names no graph)")
             definitions = {definition[0]: Metric(*definition) for definition in (metrics[0] if metrics else ())}

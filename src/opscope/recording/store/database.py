@@ -169,7 +169,7 @@ def _expected_layout() -> frozenset[tuple[Any, ...]]:
 
 
 def _asks_for_rollback(error: sqlite3.OperationalError) -> bool:
-    return error.sqlite_errorname == "SQLITE_READONLY_ROLLBACK"
+    return getattr(error, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK"  # Python's own errors (text that is not UTF-8) have no name
 
 
 def _copy_with_journal(path: Path, copy: Path) -> None:

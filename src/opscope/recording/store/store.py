@@ -224,7 +224,7 @@ def _errors_of(name: str) -> Iterator[None]:
     except SourceError as error:
         raise error.at(name) from None
     except sqlite3.DatabaseError as error:
-        raise SourceError(f"{DAMAGED} ({error})", name) from None
+        raise SourceError(f"{DAMAGED} ({' '.join(str(error).split())})", name) from None
 
 
 def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:
