@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -101,24 +100,15 @@ def of_wide(share: float, directory: Path) -> Iterator[Figure]:
 
 
 def of_memory(share: float, directory: Path) -> Iterator[Figure]:
-    """What a program takes once it is loaded, in this process: what Python holds, and what the system counts, which includes memory that is
-    free again but not given back."""
+    """What Python holds of a program once it is loaded. The system counts more: memory that is free again is not all given back."""
     for graph, path in (("HLO text", hlo_file(int(HLO * share / 10))), ("JSON", json_file(int(JSON * share / 10)))):
-        gc.collect()
-        before = _resident()
-        program = load(path)
-        gc.collect()
-        yield Figure("resident memory per node", (_resident() - before) / program.node_count, "bytes", graph, program.node_count)
         tracemalloc.start()
         program = load(path)
+        gc.collect()
         held = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         yield Figure("memory per node", held / program.node_count, "bytes", graph, program.node_count, at_most=250)
         del program
-
-
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 PARTS = {"memory": of_memory, "wide": of_wide, "json": of_json, "hlo": of_hlo}

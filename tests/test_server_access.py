@@ -25,7 +25,7 @@ from opscope.serve.app import make_app
 from opscope.serve.home import Home
 from opscope.serve.running_server import proof, show_in_running, state_file
 from opscope.serve.sources import Served
-from opscope.serve.start import address_of, listen, server_settings, tunnel_end
+from opscope.serve.start import address_of, listen, serve, server_settings, tunnel_end
 from opscope.serve.uploads import Uploads
 
 TOKEN, CODE = "secret-token", "once"
@@ -78,6 +78,14 @@ def test_the_address_is_the_one_that_is_bound() -> None:
     assert address_of(listener) == f"http://127.0.0.1:{number}", "a browser may look for localhost at [::1]"
     assert address_of(listener, "::") == f"http://[::]:{number}" and address_of(listener, "box") == f"http://box:{number}"
     listener.close()
+
+
+def test_an_address_for_others_says_that_they_can_read_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uvicorn.Server, "run", lambda *_, **__: None)
+    for host, is_announced in (("127.0.0.1", False), ("0.0.0.0", True)):
+        lines: list[str] = []
+        serve([Served.of(program())], host=host, browser=False, say=lines.append)
+        assert any("is not encrypted" in line for line in lines) is is_announced
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ Instructions repeat each other: the 127,000 of a compiled train step have 8,000 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -237,6 +237,10 @@ class Tail(NamedTuple):
     flow: Flow
 
 
+_new_tail: Callable[[tuple[str, Details | None, Flow]], Tail] = partial(tuple.__new__, Tail)
+"""Without a step in Python: compiled GPU modules have a tail for each instruction."""
+
+
 class Tails(dict[str, Tail]):
     """Tails by their text. Raises KeyError or SourceError for a text that is not exactly a list of attributes on one line."""
 
@@ -281,5 +285,6 @@ class Tails(dict[str, Tail]):
         if first is None:
             match = _FIRST_ELEMENT.search(text)
             first = match[1] if match else None
-        is_relative = first is not None and self.context.begins_relative(first)
-        return Tail(text, None if is_relative else HloDetails(self.context, text, op, payload), flow)
+        if first is not None and self.context.begins_relative(first):
+            return _new_tail((text, None, flow))
+        return _new_tail((text, HloDetails(self.context, text, op, payload), flow))
