@@ -82,3 +82,6 @@ def test_a_stack_says_which_repeat_has_the_most(open_file: Open, tmp_path: Path)
     viewer.idle()
     facts = " ".join(viewer.page.get_by_label("About the selection").inner_text().split())
     assert re.search("device time measured 9 ms · 90.0% each 4.5 ms on average, 4 ms to 5 ms; most in layer_1", facts), facts
+    viewer.key("h")
+    marked = [cell(viewer, name) for name in ("layer_0: 4 ms, 40.0%", "layer_1: 5 ms, 50.0%")]
+    until(lambda: all(each.get_attribute("aria-pressed") == "true" for each in marked))

@@ -70,7 +70,7 @@ def test_details_say_what_a_node_a_group_and_the_program_have(open_file: Open) -
     assert "flops estimated 1.09 kFLOP · 41.5%" in details(viewer) and "latency measured 3 µs" in details(viewer)
     viewer.search("id:sine")
     viewer.key("Enter")
-    assert "flops estimated 64 FLOP · 100.0%" in details(viewer), "one round of the loop, which its graph is"
+    assert "flops estimated 64 FLOP · 17.1%" in details(viewer), "one round of seven, and the share of all of them, as on its box"
 
 
 def test_boxes_are_coloured_by_a_metric_with_its_unit_in_the_legend(open_file: Open) -> None:
