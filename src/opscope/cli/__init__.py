@@ -6,6 +6,7 @@ line on stderr and exit code 2, never a traceback (OPSCOPE_TRACEBACK=1 prints on
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -123,6 +124,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = opscope.main(args=None if argv is None else list(argv), prog_name="opscope", standalone_mode=False)
         sys.stdout.flush()
+        if argv is None:
+            gc.freeze()  # the process ends, and searching a million objects for cycles before that takes seconds
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
         say(*(error.ctx.get_help() if error.ctx else "").split("\n"), err=True)

@@ -68,8 +68,8 @@ class ProgramWriter:
 
     def add(self, content: int, program: Program) -> None:
         for graph in program:
-            for node in graph.nodes:
-                self.strings[node.id]  # ids first, so that their numbers are consecutive
+            for node_id in graph.ids:
+                self.strings[node_id]  # ids first, so that their numbers are consecutive
         trees = GroupTrees(program)
         for g, graph in enumerate(program):
             trees.put_graph(g, graph, self._describe)
