@@ -53,6 +53,7 @@ OTHERS = {
     "backward_links": "Linking backward to forward",
     "memory": "Memory of compiled programs",
     "torch_memory": "Memory of PyTorch's training steps",
+    "memory_advice": "What checkpoints save on a GPU, estimated and measured",
     "memory_lane": "The memory lane of 100,000 nodes",
     "inferred_halves": "Forward and backward without names",
     "structure": "Repeated blocks without names",

@@ -62,3 +62,11 @@ def test_the_reader_of_a_saved_value_is_named_and_not_the_end_of_its_derivative(
     reader = re.fullmatch(r"saved for backward: (mm\w*) needs it for the gradient of addmm_1", reasons["gelu"])
     assert reader and program.main[reader[1]].op == "aten.mm.default", reasons
     assert re.fullmatch(r"saved for backward: gelu_backward\w* needs it for the gradient of gelu", reasons["addmm"]), reasons
+    graph, kept = program.main, 0
+    for buffer in memory_of(program).buffers:
+        if last := re.match(r"used last by (\w+)(;?)", buffer.why):
+            kept += bool(last[2])
+            read = {name for name, _ in graph[last[1]].inputs}
+            views = {node.id for node in graph if any(name == buffer.node for name, _ in node.inputs)}
+            assert read & {buffer.node, *views}, f"{buffer.node}: {buffer.why}"
+    assert kept, "what a derivative makes is there until it returns"

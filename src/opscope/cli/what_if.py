@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def show(source: str, module: str | None, format: str | None, part: Part, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
     """Print the peak as it is and with the changes that were asked for, or that are suggested."""
     from opscope.memory.shown import memory_of, planner_of, remember_source
+    from opscope.memory.suggest import KNOWN_ERROR
     from opscope.memory.suggest import answer as answer_to
-    from opscope.memory.what_if import change_of
+    from opscope.memory.what_if import CHECKPOINT, change_of
 
     changes = [change_of(text) for text in what_if]
     program = read_one(source, format, module, part)
@@ -41,6 +42,8 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
         ("in use at the peak", f"{short_bytes(before)}{reserved}, with these changes {short_bytes(result.memory.live_peak)}, estimated"),
         ("computed again", _again(result)),
     ]
+    if any(change.action == CHECKPOINT for change in answer.changes):
+        facts.append(("estimate", KNOWN_ERROR))
     if planner.memory.remark:
         facts.append(("note", planner.memory.remark))
     if result.moved:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -16,7 +16,7 @@ from opscope.memory.model import Buffer, Kind
 from opscope.memory.order import is_half, running_order
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
-from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, RECOMPUTED, UPDATE, Graph, Node, NodeKey, Program, TensorType
+from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, RECOMPUTED, UPDATE, WHOLE, Graph, Node, NodeKey, Program, TensorType, ValueRef
 from opscope.recording.dumps.inductor_code import GENERATED_BY
 
 _BYTES = frozenset(["s8", "u8"])
@@ -115,6 +115,8 @@ class Reasons:
             return "temporary", f"says whether {loop} goes on"
         if user is None:
             return "temporary", _used_last("")
+        if user[1] is node and facts_of(node.op).control not in LOOPS and not _is_read(graph, node, _number(buffer.output)):
+            return "temporary", "nothing reads it"
         kind, why = self._of_halves(graph, node, _number(buffer.output), *user)
         loop = self._carrying_loop(graph, node, *user) if kind == "temporary" else ""
         return (kind, f"carried by {loop}") if loop else (kind, why)
@@ -153,12 +155,21 @@ class Reasons:
             if self._is_generated:
                 return "saved", f"saved for backward: {saved_for(node, output, user)}"
             user = self._backward_reader(graph, node, user_graph, user)
-            forward = self._differentiated(user, graph, node)
+            forward = self._differentiated(user, graph, node, output)
             reason = f"{user.id} needs it for the gradient of {' and '.join(forward)}" if forward else f"{user.id} needs it"
             return "saved", f"saved for backward: {reason}"
         if made_in == BACKWARD and used_in == UPDATE:
             return "gradient", f"gradient: the update in {user.id} needs it"
-        return "temporary", _used_last(self._named(user))
+        return "temporary", self._read_last(graph, node, user_graph, user)
+
+    def _read_last(self, graph: Graph, node: Node, user_graph: Graph, user: Node) -> str:
+        """Who reads a value last. PyTorch frees what a derivative reads and makes when it returns: then the last node of the derivative
+        need not be a reader."""
+        if graph is user_graph and node.op.startswith("aten."):
+            last = max(self._readers(graph, node, user), default=-1)
+            if last < 0 or graph.nodes[last] is not user:
+                return f"{_used_last(graph.nodes[last].id) if last >= 0 else 'not read'}; kept until its derivative returns"
+        return _used_last(self._named(user))
 
     def _named(self, node: Node) -> str:
         return launch_name(node) if self._is_generated else node.id
@@ -185,8 +196,17 @@ class Reasons:
         derivative returns, so the last node of the derivative need not be the one that reads it."""
         if graph is not user_graph:
             return user
+        backward = (at for at in self._readers(graph, node, user) if self._is_backward(graph, at))
+        last = max(backward, default=-1)
+        return graph.nodes[last] if last >= 0 else user
+
+    def _is_backward(self, graph: Graph, at: int) -> bool:
+        return self.direction.get((graph.name, graph.nodes[at].id)) in (RECOMPUTED, BACKWARD)
+
+    def _readers(self, graph: Graph, node: Node, user: Node) -> Iterator[int]:
+        """The positions up to `user` of what reads a value, or a view of it, and is not a view itself."""
         end = graph.position[user.id]
-        readers, waiting, seen = [-1], [node.id], {node.id}
+        waiting, seen = [node.id], {node.id}
         for name in waiting:  # grows while it is walked
             for each in graph.users.get(name, ()):
                 at = graph.position[each]
@@ -195,35 +215,35 @@ class Reasons:
                 seen.add(each)
                 if _passes_on(graph.nodes[at]) and len(waiting) < _MOST_VIEWS:
                     waiting.append(each)
-                elif self.direction.get((graph.name, each)) in (RECOMPUTED, BACKWARD):
-                    readers.append(at)
-        return graph.nodes[max(readers)] if max(readers) >= 0 else user
+                else:
+                    yield at
 
-    def _differentiated(self, reader: Node, graph: Graph, node: Node) -> list[str]:
+    def _differentiated(self, reader: Node, graph: Graph, node: Node, output: int) -> list[str]:
         """The forward nodes that a backward node differentiates and that made or read a value; those that only move or convert values, if
         there are no others. Layers without names share their evidence, so links alone may lead to another layer."""
         names = [link.node for link in reader.links if link.kind == BACKWARD_OF]
         computing = [name for name in names if name in self._places and not _only_moves(self._places[name][1])]
-        value = self._rearranged(graph, node)
+        value = self._rearranged(graph, (node.id, output))
         running = [name for name in dict.fromkeys(map(self._running, computing or names)) if self._uses(graph, name, value)]
         return running[:_MOST_NAMED]
 
-    def _uses(self, graph: Graph, name: str, value: set[str]) -> bool:
+    def _uses(self, graph: Graph, name: str, value: set[ValueRef]) -> bool:
         """Whether a node made one of these values, or reads one."""
-        if name in value or name not in graph:
-            return name in value
-        return any(not value.isdisjoint(self._rearranged(graph, graph[operand])) for operand, _ in graph[name].inputs)
+        if name not in graph or any(name == made for made, _ in value):
+            return name in graph
+        return any(not value.isdisjoint(self._rearranged(graph, ref)) for ref in graph[name].inputs)
 
-    def _rearranged(self, graph: Graph, node: Node) -> set[str]:
-        """A node and what it is a view or a copy of, in another layout, shape or type."""
-        names = {node.id}
-        while len(names) < _MOST_VIEWS and (_passes_on(node) or self._only_rearranges(node)):
-            inputs = {name for name, _ in node.inputs}
-            if len(inputs) != 1:
-                break
-            node = graph[inputs.pop()]
-            names.add(node.id)
-        return names
+    def _rearranged(self, graph: Graph, ref: ValueRef) -> set[ValueRef]:
+        """A value and what it is a view or a copy of, in another layout, shape or type."""
+        found: set[ValueRef] = set()
+        while True:
+            node = graph[ref[0]]
+            ref = ref if ref[1] != WHOLE or len(node.outputs) != 1 else (ref[0], 0)
+            found.add(ref)
+            inputs = set(node.inputs)
+            if len(inputs) != 1 or len(found) >= _MOST_VIEWS or not (_passes_on(node) or self._only_rearranges(node)):
+                return found
+            ref = inputs.pop()
 
     def _running(self, node: str) -> str:
         """What runs a node: the fusion that it is in, or itself."""
@@ -248,6 +268,12 @@ def _number(index: str) -> int:
     """The first number of `{1}`; 0 for none."""
     digits = index.strip("{}").split(",")[0]
     return int(digits) if digits else 0
+
+
+def _is_read(graph: Graph, node: Node, output: int) -> bool:
+    """Whether something reads one of a node's results, or the graph returns it."""
+    read = (ref for user in graph.users.get(node.id, ()) for ref in graph[user].inputs)
+    return any(name == node.id and index in (output, WHOLE) for name, index in (*read, *graph.outputs))
 
 
 def _only_moves(node: Node) -> bool:

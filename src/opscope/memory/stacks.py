@@ -9,7 +9,7 @@ from opscope.memory.aliases import updated_in_place
 from opscope.memory.flow import Flow, ValueKey
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
-from opscope.program import Graph, Node, NodeKey, Program
+from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType
 
 _MOVES = frozenset(["copy", "transpose", "reshape", "bitcast", "convert", "broadcast", "broadcast_in_dim", "get_tuple_element"])
 
@@ -46,14 +46,32 @@ def _filled(program: Program, graph: str, loop: Node, body: Graph) -> Iterator[S
 
 
 def _part(program: Program, body: Graph, update: Node) -> Node | None:
-    """What an update of a stack writes, past what only moves it; None for another node."""
-    is_update = plain_name(update.op) == "dynamic_update_slice"
-    if facts_of(update.op).control == "fusion":
-        is_update = any(updated_in_place(program[name]) for name in update.calls)
-    arrays = [body[name] for name, _ in update.inputs[1:] if any(type_.shape for type_ in body[name].outputs)]
-    if not is_update or len(arrays) != 1:
+    """What an update of a stack writes, past what only moves it; None for another node. An update that computes what it writes has several
+    operands, of which the largest is meant."""
+    if plain_name(update.op).endswith("_done"):  # it runs beside others
+        update = body[update.inputs[0][0]]
+    if not _updates(program, update):
         return None
-    part = arrays[0]
+    arrays = [(type_.elements or 0, name) for name, index in update.inputs[1:] if (type_ := _type(body[name], index)) and type_.shape]
+    if not arrays:
+        return None
+    part = body[max(arrays, key=lambda each: each[0])[1]]
     while plain_name(part.op) in _MOVES and part.inputs:
         part = body[part.inputs[0][0]]
     return part
+
+
+def _updates(program: Program, node: Node) -> bool:
+    """Whether a node writes a part of its first operand, itself or in the graphs that it calls."""
+    name = plain_name(node.op)
+    if facts_of(node.op).control == "fusion":
+        return any((0, 0) in updated_in_place(program[each]) for each in node.calls)
+    if name == "async_start":
+        return any(_updates(program, program[each].nodes[-1]) for each in node.calls if program[each].nodes)
+    return name == "dynamic_update_slice"
+
+
+def _type(node: Node, index: int) -> TensorType | None:
+    """The type of what an input refers to: of an element of an argument that is a tuple, too."""
+    number = 0 if index == WHOLE else index
+    return node.outputs[number] if number < len(node.outputs) else None
