@@ -144,6 +144,8 @@ class GroupTrees:
         for graph, (scopes, marks) in enumerate(zip(self._scopes, directions_by_graph.values(), strict=True)):
             tree.start_graph(graph)
             shared = len(_common_prefix(scopes))
+            # The inputs of a model are drawn outside of its modules, so a module around everything would be around both halves.
+            outer = 0 if self._program.attrs.get("modules") else shared
             recomputed = (BACKWARD, RECOMPUTED) if FORWARD in marks else (RECOMPUTED,)
             groups: dict[tuple[Path | None, str], int] = {}
             for scope, mark in zip(scopes, marks, strict=True):
@@ -152,7 +154,7 @@ class GroupTrees:
                     path = scope or ()
                     unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
                     part = recomputed if mark == RECOMPUTED else (mark,)
-                    group = groups[scope, mark] = tree.number((*path[:shared], *part, *path[shared:]) if unnamed else path)
+                    group = groups[scope, mark] = tree.number((*path[:outer], *part, *path[shared:]) if unnamed else path)
                 tree.of_node.append(group)
         return tree
 

@@ -36,12 +36,13 @@ describe("groups", () => {
         nodes: [
           ...(["parameter", "input", "buffer"] as const).map((role) => ({ id: role, role, types: ["f32[2,3]"], scope: "layer" })),
           { id: "y", op: "dot", inputs: ["parameter", "input", "buffer"], scope: "layer" },
+          { id: "again", op: "dot", inputs: ["y"], scope: "layer" },
           { id: "z", op: "dot", inputs: ["y"] },
         ],
       },
     ]);
     const view = buildView(backward, { depth: 0, ...unfolded });
-    expect(view.subtitle[boxNamed(view, "g:layer")]).toBe("1 op · 6 parameters");
+    expect(view.subtitle[boxNamed(view, "g:layer")]).toBe("2 ops · 6 parameters");
   });
 
   it("draws the few inputs of a model outside the only group that uses them, and many inside", () => {

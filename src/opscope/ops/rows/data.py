@@ -25,7 +25,8 @@ DATA: Rows = (
         Facts("shape"),
     ),
     ("copy", Facts("data", spreads=True, quantization="auxiliary")),
-    ("alias clone clone_dim_order to_dim_order_copy", Facts(quantization="auxiliary")),
+    ("alias", Facts(forwards="value", spreads=True, quantization="auxiliary")),
+    ("clone clone_dim_order to_dim_order_copy", Facts(quantization="auxiliary")),
     (
         """
         argsort copy_done copy_start dynamic_gather dynamic_slice dynamic_update_slice embedding embedding_bag

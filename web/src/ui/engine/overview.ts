@@ -73,7 +73,7 @@ function heaviestModules(index: ProgramIndex): HeavyModule[] {
     for (let n = graphStart[each]; n < graphStart[each + 1]; n++) {
       const group = nodeGroup[n];
       if (group < 0 || !(values[n] > 0) || graphsInside(program, metric, n).length > 0) continue;
-      if (!names.has(group)) names.set(group, pattern(index, grouping, group));
+      if (!names.has(group)) names.set(group, sharedName(pathOf(index, grouping, group)));
       const name = names.get(group)!;
       const kind = kinds.get(name) ?? { amount: 0, groups: new Set<number>(), node: n };
       kind.amount += values[n] * runs;
@@ -83,7 +83,7 @@ function heaviestModules(index: ProgramIndex): HeavyModule[] {
   }
   const ranked = [...kinds].sort((a, b) => b[1].amount - a[1].amount).slice(0, MOST_MODULES);
   return ranked.map(([name, { amount, groups, node }]) => ({
-    name,
+    name: groups.size === 1 ? pathOf(index, grouping, nodeGroup[node]) : name,
     repeats: groups.size,
     node,
     level: depthOf(grouping, nodeGroup[node]),
@@ -92,9 +92,15 @@ function heaviestModules(index: ProgramIndex): HeavyModule[] {
   }));
 }
 
-/** The path of a group without classes and numbers. */
-function pattern(index: ProgramIndex, grouping: Grouping, group: number): string {
+/** What the paths of repeated layers have in common; a path of numbers alone has nothing in common with others. */
+function sharedName(path: string): string {
+  const pattern = patternOf(path);
+  return /[^#/]/.test(pattern) ? pattern : path;
+}
+
+/** The path of a group without classes. */
+function pathOf(index: ProgramIndex, grouping: Grouping, group: number): string {
   const names: string[] = [];
   for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(index.text(grouping.groupName[g]).split(": ")[0]);
-  return patternOf(names.join("/"));
+  return names.join("/");
 }

@@ -59,18 +59,23 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
   const count = tree.firstGroup[instance.graph + 1] - first;
   const shown = new Int32Array(count);
   const ops = new Int32Array(count);
+  /** An operation of each group; where it has only one, that. */
+  const someOp = new Int32Array(count).fill(-1);
   const { nodeRole } = traits.program;
   for (let i = 0; i < fates.length; i++) {
     const g = tree.nodeGroup[instance.first + i];
     if (g < 0 || fates[i] !== Fate.Shown) continue;
     shown[g - first]++;
-    if (!isArgument(nodeRole[instance.first + i]) && nodeRole[instance.first + i] !== Role.Constant) ops[g - first]++;
+    if (isArgument(nodeRole[instance.first + i]) || nodeRole[instance.first + i] === Role.Constant) continue;
+    ops[g - first]++;
+    someOp[g - first] = instance.first + i;
   }
   for (let i = count - 1; i >= 0; i--) {
     const above = tree.parent[first + i];
     if (above < 0) continue;
     shown[above - first] += shown[i];
     ops[above - first] += ops[i];
+    if (someOp[i] >= 0) someOp[above - first] = someOp[i];
   }
   const places: GroupPlaces = {
     box: new Int32Array(count).fill(NOWHERE),
@@ -90,8 +95,8 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
     }
     const stack = groupStack(placement, instance, places, above, g);
     const drawn = stack >= 0 && folding ? folding.first(stack) - first : i;
-    if (places.box[drawn] < 0)
-      placeGroup(placement, instance, places, above, first + drawn, stack, ops[drawn] === 1 && tree.opCount[first + drawn] === 1);
+    const only = ops[drawn] === 1 && tree.opCount[first + drawn] === 1 ? someOp[drawn] : -1;
+    if (places.box[drawn] < 0) placeGroup(placement, instance, places, above, first + drawn, stack, only);
     if (stack < 0 || !folding) continue;
     places.box[i] = places.box[drawn];
     if (boxes.open[places.box[i]] === 1 && drawn !== i) placement.repeats.add(instance, folding, stack, g);
@@ -107,7 +112,7 @@ function groupStack(placement: Placement, instance: Instance, places: GroupPlace
   return options.unfolded.has(`${instance.prefix}x:${groupPath(placement, places, above, folding.first(stack))}`) ? -1 : stack;
 }
 
-/** Adds the box of a group, or of the stack whose first member it is. */
+/** Adds the box of a group, or of the stack whose first member it is. `only`: the single operation in it, or -1. */
 function placeGroup(
   placement: Placement,
   instance: Instance,
@@ -115,7 +120,7 @@ function placeGroup(
   above: number,
   group: number,
   stack: number,
-  single: boolean,
+  only: number,
 ): void {
   const { tree, options, boxes, traits, folding } = placement;
   const { strings } = traits.program;
@@ -128,7 +133,7 @@ function placeGroup(
   places.open[i] = open ? 1 : 0;
   places.level[i] = level;
   places.path[i] = path;
-  if (options.rules.liftSingles && single && open && stack < 0 && !options.open.has(key)) {
+  if (options.rules.liftSingles && only >= 0 && open && stack < 0 && !options.open.has(key)) {
     places.lifted[i] = 1;
     places.holder[i] = around;
     return;
@@ -139,11 +144,11 @@ function placeGroup(
   boxes.open[box] = open ? 1 : 0;
   boxes.expandable[box] = open ? 0 : 1;
   boxes.title[box] = groupTitle(traits.program, tree.groupName, tree.parent, group);
-  boxes.subtitle[box] = groupSubtitle(
-    nameAndClass(strings.at(tree.groupName[group]))[1],
-    tree.opCount[group],
-    tree.parameterElements[group],
-  );
+  const kind = nameAndClass(strings.at(tree.groupName[group]))[1];
+  const type = only >= 0 && !open ? typeText(traits.program, only, options.layouts) : "";
+  boxes.subtitle[box] = type
+    ? [kind, type].filter(Boolean).join(" · ")
+    : groupSubtitle(kind, tree.opCount[group], tree.parameterElements[group]);
   if (stack >= 0 && folding) {
     boxes.repeat[box] = folding.size(stack);
     boxes.title[box] = rangeTitle(boxes.title[box], groupTitle(traits.program, tree.groupName, tree.parent, folding.last(stack)));

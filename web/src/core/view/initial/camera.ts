@@ -23,13 +23,19 @@ export function initialCamera(
   if (!first) return whole;
   const scale = READABLE;
   const room = roomIn(width, height);
-  // Across the flow, all of it is in the middle if it fits, else its first box.
   if (direction === "LR") {
-    const across = rect.h * scale <= room.height ? rect : first;
-    const camera = { x: rect.x - PADDING / scale, y: across.y + across.h / 2 - height / 2 / scale, scale };
+    const y = startAcross(rect.y, rect.h, first.y + first.h / 2, height, room.height, scale);
+    const camera = { x: rect.x - PADDING / scale, y, scale };
     return clearOf(hint, { ...rect, w: 0 }, camera, room);
   }
-  const across = rect.w * scale <= room.width ? rect : first;
-  const camera = { x: across.x + across.w / 2 - width / 2 / scale, y: rect.y - PADDING / scale, scale };
-  return clearOf(hint, rect, camera, room);
+  const x = startAcross(rect.x, rect.w, first.x + first.w / 2, width, room.width, scale);
+  return clearOf(hint, rect, { x, y: rect.y - PADDING / scale, scale }, room);
+}
+
+/** Across the flow, all of a graph is in the middle if it fits, else its first box, as far as that leaves no room beside the graph. */
+function startAcross(from: number, extent: number, first: number, screen: number, room: number, scale: number): number {
+  const half = screen / 2 / scale;
+  if (extent * scale <= room) return from + extent / 2 - half;
+  const [least, most] = [from - PADDING / scale, from + extent + PADDING / scale - 2 * half];
+  return Math.min(Math.max(first - half, least), most);
 }
