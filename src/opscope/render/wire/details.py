@@ -18,7 +18,7 @@ def encode_details(program: Program, start: int, stop: int) -> bytes:
     for graph in program:
         if number + len(graph) > start and number < stop:
             for node in graph.nodes[max(0, start - number) : stop - number]:
-                block.add(node.attrs, node.source, node.details)
+                block.add_shared(node.details)
         number += len(graph)
     return block.encode(start, [] if program.own_text is None else list(own_lines(program, start, stop)))
 
@@ -38,23 +38,31 @@ class DetailsWriter:
         self._stack_of: list[int] = []
         self._rows: dict[int, tuple[int, list[int], int, Details]] = {}
 
-    def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...], shared: Details) -> None:
-        """Add the next node's details. The same `shared` means the same details; it is kept alive, so that its id is not reused."""
-        row = self._rows.get(id(shared))
+    def add_shared(self, details: Details) -> None:
+        """Add the next node's details, which nodes before it may have too. They are kept alive, so that their id is not reused."""
+        row = self._rows.get(id(details))
         if row is None:
-            key_set = self._key_sets.setdefault(tuple(attrs), len(self._key_sets))
-            values = [self._number(value) for value in attrs.values()]
-            row = self._rows[id(shared)] = (key_set, values, self._stacks.setdefault(source, len(self._stacks)), shared)
+            place = len(self._values)
+            self.add(details.attrs, details.source)
+            self._rows[id(details)] = (self._set_of[-1], self._values[place:], self._stack_of[-1], details)
+            return
         self._set_of.append(row[0])
         self._values.extend(row[1])
         self._stack_of.append(row[2])
 
+    def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...]) -> None:
+        """Add details."""
+        self._set_of.append(self._key_sets.setdefault(tuple(attrs), len(self._key_sets)))
+        plain = self._plain
+        for value in attrs.values():
+            number = plain.get(value) if type(value) is str else None
+            self._values.append(self._number(value) if number is None else number)
+        self._stack_of.append(self._stacks.setdefault(source, len(self._stacks)))
+
     def _number(self, value: Any) -> int:
         if type(value) is not str:
             return self._texts[json_text(value)]
-        number = self._plain.get(value)
-        if number is None:
-            number = self._plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
+        number = self._plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
         return number
 
     def encode(self, start: int, lines: Sequence[str] = ()) -> bytes:

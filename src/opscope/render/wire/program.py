@@ -93,7 +93,7 @@ class ProgramWriter:
             attrs, source = details.attrs, details.source
             described = self._described[id(details)] = (attrs, details.scope, source, len(self._described), details)
             if self.details is not None:
-                self.details.add(attrs, source, details)
+                self.details.add(attrs, source)
         return described
 
     def _numbered_attrs(self, details: Details) -> tuple[int, Mapping[str, Any]]:
