@@ -98,6 +98,8 @@ def test_the_cost_is_a_picture_of_modules_roofline_and_kernels(log: Path, tmp_pa
     assert {"Roofline: limits of NVIDIA H200 SXM", "4.80 TB/s", "bf16, f16", "Most to gain"} <= set(texts)
     assert any(re.match(r"\w*mm buf", text) for text in texts) and any(text.startswith("Kernels of one step: ") for text in texts)
     assert any(re.match(r"backward \d", text) for text in texts) and any(re.match(r"head", text) for text in texts)
+    assert {"up", "down"} <= {text.split()[0] for text in texts}, "a narrow cell has a name rather than a share"
+    assert not any(re.fullmatch(r"\d+\.\d%", text) for text in texts[: texts.index("Most to gain")])
     for name, begins in (("dark.png", b"\x89PNG"), ("cost.pdf", b"%PDF-")):
         assert main([*command, "--by", "bytes", "--theme", "dark", "-o", str(tmp_path / name)]) == 0
         assert (tmp_path / name).read_bytes().startswith(begins)

@@ -5,6 +5,7 @@ import { rooflineOf, roofsOf } from "../../src/core/metrics/roofline";
 import { indexOf } from "../../src/core/program/programIndex";
 import type { DeviceData, ProgramData } from "../../src/core/program/types";
 import { Roofline } from "../../src/ui/engine/roofline";
+import { plotOf } from "../../src/core/scene/rooflinePlot";
 import { makeProgram } from "../view/program";
 
 const DEVICE: DeviceData = { title: "a card", bandwidth: 100, products: { f32: 1000, bf16: 4000, f16: 4000 }, vector: 1000 };
@@ -78,4 +79,12 @@ it("lists first what would save most, the same nodes of all layers together", ()
   ).view!;
   expect(unknown.hasGains).toBe(false);
   expect(unknown.gains.map(({ name, part }) => [name, part])[0]).toEqual(["dot.#", 0.7]);
+});
+
+it("names roofs at their right ends, side by side only where they would be on top of each other", () => {
+  const device = { bandwidth: 1e12, roofs: [1e15, 5e14, 2.5e14].map((rate) => ({ rate, name: `at ${rate}` })) };
+  const point = { intensity: 10, rate: 1e12, share: 1, gain: 0 };
+  const places = (height: number) => plotOf([point], device, { width: 600, height }).texts.filter(({ text }) => text.startsWith("at "));
+  expect(new Set(places(400).map(({ x }) => x)).size).toBe(1);
+  expect(new Set(places(80).map(({ x }) => x)).size).toBe(3);
 });

@@ -28,7 +28,7 @@ const PLOT = { width: 760, height: 360 };
 const MOST_GAINS = 15;
 const LANE = 130;
 const SIZE = 11;
-/** What a cell needs to have a name in it. */
+/** What a name needs to be read, if it is cut. */
 const READABLE = 40;
 
 /** A part of the picture, with its title over it. */
@@ -70,14 +70,19 @@ function icicle(index: ProgramIndex, graph: number, metric: MetricData): Section
       for (const cell of shown) {
         const [x, y, width] = [MARGIN + cell.from * INSIDE, top + cell.depth * ROW, cell.width * INSIDE];
         painter.rect(x, y, width, ROW - 1, 0, partShade(cell.value / gross, isChange(metric))[theme.name], theme.background, 1, "solid");
-        if (width < READABLE) continue;
-        const share = shareText(metric, cell.value / whole);
-        const room = width - 8 - textWidth(` ${share}`, SIZE);
-        const name = room < READABLE ? "" : `${elideMiddle(cellName(index, grouping, cell), room, SIZE)} `;
-        painter.text(label(name + share, x + 4, y + 16), theme.text);
+        const text = cellText(cellName(index, grouping, cell), shareText(metric, cell.value / whole), width - 8);
+        if (text) painter.text(label(text, x + 4, y + 16), theme.text);
       }
     },
   };
+}
+
+/** The name of a cell and its share; where there is little room, its name alone, or nothing. */
+function cellText(name: string, share: string, room: number): string {
+  const beside = room - textWidth(` ${share}`, SIZE);
+  const fits = (place: number) => textWidth(name, SIZE) <= place || place >= READABLE;
+  if (fits(beside)) return `${elideMiddle(name, beside, SIZE)} ${share}`;
+  return fits(room) ? elideMiddle(name, room, SIZE) : "";
 }
 
 function roofline(index: ProgramIndex, graph: number, metrics: readonly MetricData[]): Section | undefined {

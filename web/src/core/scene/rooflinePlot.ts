@@ -8,6 +8,7 @@ const MARGIN = { left: 46, right: 12, top: 10, bottom: 30 };
 const LEAST_SHARE = 0.0005;
 /** Names of roofs that are close to each other are side by side. */
 const NAME_WIDTH = 74;
+const NAME_HEIGHT = 11;
 const LEAST_RADIUS = 3;
 const MOST_RADIUS = 13;
 /** How far up the slope its label is. */
@@ -58,6 +59,15 @@ function axisOf(values: readonly number[]): { readonly ticks: readonly number[];
   return { ticks, at: (value) => (Math.log10(value) - from) / (to - from) };
 }
 
+/** The names of roofs over their right ends; those that would be on top of each other are side by side. */
+function roofNames(names: readonly { readonly y: number; readonly text: string }[]): PlotText[] {
+  let column = 0;
+  return names.map(({ y, text }, i) => {
+    column = i > 0 && Math.abs(y - names[i - 1].y) < NAME_HEIGHT ? (column + 1) % 3 : 0;
+    return { x: column * NAME_WIDTH, y, text, anchor: "end" };
+  });
+}
+
 /** The plot of points that have an intensity and a rate; there must be one. */
 export function plotOf<Point extends PlotPoint>(
   all: readonly Point[],
@@ -79,7 +89,7 @@ export function plotOf<Point extends PlotPoint>(
     ...xAxis.ticks.map((tick) => ({ x: x(tick), y: bottom + 12, text: shortNumber(tick), anchor: "middle" as const })),
     ...yAxis.ticks.map((tick) => ({ x: MARGIN.left - 5, y: y(tick) + 3.5, text: shortNumber(tick), anchor: "end" as const })),
     { x: (MARGIN.left + width) / 2, y: height - 4, text: "FLOPs per byte; upwards: FLOPs per second", anchor: "middle" },
-    ...roofs.map(({ rate, name }, i) => ({ x: right - 3 - (i % 3) * NAME_WIDTH, y: y(rate) - 3, text: name, anchor: "end" as const })),
+    ...roofNames(roofs.map(({ rate, name }) => ({ y: y(rate) - 3, text: name }))).map((each) => ({ ...each, x: right - 3 - each.x })),
   ];
   if (roofs.length > 0) {
     const ridge: readonly [number, number] = [x(roofs[0].rate / bandwidth), y(roofs[0].rate)];
