@@ -50,6 +50,7 @@ OTHERS = {
     "timeline": "A recording in the viewer",
     "diff": "Matching nodes across passes",
     "truth": "Links of passes against ground truth",
+    "original_values": "Links of passes against XLA's own record",
     "backward_links": "Linking backward to forward",
     "memory": "Memory of compiled programs",
     "torch_memory": "Memory of PyTorch's training steps",

@@ -57,6 +57,7 @@ BUILT_IN: tuple[Reader, ...] = (
         "torch", "opscope.readers.torch", "PyTorch: .pt2 files (without torch), modules, tensors", (".pt2",),
         package="opscope[torch]", objects=("torch",),
     ),
+    Reader("fx-text", "opscope.readers.torch.fx_text", "fx graphs as PyTorch prints them (print_readable), without torch", (".py",)),
     Reader("mlir", "opscope.readers.mlir", "StableHLO and other MLIR, text or bytecode", (".mlir",), ("jaxlib",), "opscope[jax]"),
     Reader("model-explorer", "opscope.readers.model_explorer", "Model Explorer's graph JSON", (".json",)),
     Reader(

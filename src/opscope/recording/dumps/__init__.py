@@ -45,6 +45,7 @@ BUILT_IN: tuple[Dump, ...] = (
     Dump("aitemplate", "opscope.recording.dumps.aitemplate", "AITemplate dumps (LOGLEVEL=DEBUG)"),
     TORCH,
     Dump("torch-debug", "opscope.recording.dumps.torch_debug", "torch.compile debug directories (TORCH_COMPILE_DEBUG)"),
+    Dump("fx-texts", "opscope.recording.dumps.fx_texts", "fx graphs as text (depyf, VLLM_DEBUG_DUMP_PATH)"),
     Dump("snapshots", "opscope.recording.dumps.snapshots", "snapshots of opscope.record(directory=…)"),
 )
 

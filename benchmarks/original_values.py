@@ -1,0 +1,252 @@
+"""Measures links across passes against XLA's own record: `original_value`, which says whose value an instruction has.
+
+    python benchmarks/original_values.py               two programs, compiled for the CPU
+    python benchmarks/original_values.py DIRECTORY …   dumps of programs that were labelled with `--label` (for a GPU, say)
+    python benchmarks/original_values.py --label TEXT.hlo DIRECTORY   compile a program for JAX's device with every instruction labelled
+
+Before compiling, every instruction gets its own name as its original value; XLA moves these labels from pass to pass. opscope reads the
+dump without them. "Right": a node is linked with one of its label. "Wrong": a node has the label of a node before the pass, but is linked
+only with others, or one of its links leads to a node of another label although its own is still there. A node that keeps its name is right:
+XLA gives it the label of what it was merged with. "Missing": a label that is on one node before and after, which are not linked.
+`--keep` appends the figures to benchmarks/results/original_values.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from results import Figure, keep
+
+from opscope.program import NodeKey
+from opscope.recording.diff import COMPOSED, Diff, diff_passes
+from opscope.recording.history import compose
+from opscope.recording.model import Recording
+from opscope.recording.sources import open_recording
+
+_ORIGIN = re.compile(r", origin=\{((?:[^{}]|\{[^{}]*\})*)\}")
+_INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.-]+) = [a-z0-9]+\[")
+_COMPUTATION = re.compile(r"^(?:ENTRY )?%([\w.-]+) .*\{$")
+_PASS = re.compile(r"\.\d{4}\.|before_optimizations")
+Labels = dict[NodeKey, str]
+
+
+def compile_labelled(text: str, directory: Path) -> None:
+    """Compile HLO with `xla_dump_to`, where the original value of every instruction is its name."""
+    from jax._src.lib import xla_client
+    from jax.extend.backend import get_backend
+    from jaxlib._hlo import XlaComputation, hlo_module_from_text
+
+    lines = [f'{line}, origin={{{{"{found[1]}"}}}}' if (found := _INSTRUCTION.match(line)) else line for line in text.splitlines()]
+    computation = XlaComputation(hlo_module_from_text("\n".join(lines)).as_serialized_hlo_module_proto())
+    options = xla_client.CompileOptions()
+    options.env_option_overrides = [("xla_dump_to", str(directory)), ("xla_dump_hlo_pass_re", ".*")]
+    backend = get_backend()
+    source = xla_client._xla.mlir.xla_computation_to_mlir_module(computation)
+    backend.compile_and_load(source, xla_client.DeviceList(tuple(backend.local_devices()[:1])), options)
+
+
+def without_labels(directory: Path, into: Path) -> dict[str, Labels]:
+    """Write the texts of a dump without labels, and return these: for each file, those of all instructions that have one array."""
+    labels: dict[str, Labels] = {}
+    for path in sorted(directory.glob("*.txt")):
+        if not _PASS.search(path.name):
+            continue
+        text, graph, found = path.read_text(), "", {}
+        for line in text.splitlines():
+            if head := _COMPUTATION.match(line):
+                graph = head[1]
+            elif (instruction := _INSTRUCTION.match(line)) and (origin := _ORIGIN.search(line)):
+                found[graph, instruction[1]] = origin[1]
+        if not found:
+            raise SystemExit(f"{path.name} has no original values; label the program first (--label)")
+        labels[path.name] = found
+        (into / path.name).write_text(_ORIGIN.sub("", text))
+    return labels
+
+
+def judged(difference: Diff, before: Labels, after: Labels, show: str = "") -> Counter[tuple[str, str]]:
+    """{(kind of link, outcome): how many} for every node after a pass that has a label of before; a kind is the evidence, "merged" or
+    "copied"."""
+    was, now = _nodes_with(before), _nodes_with(after)
+    links: dict[NodeKey, dict[NodeKey, str]] = defaultdict(dict)
+    sources: dict[NodeKey, set[NodeKey]] = defaultdict(set)
+    for match in difference.matched:
+        for old in match.a:
+            for new in match.b:
+                kind = match.evidence
+                if kind != "slot" and (old != match.a[-1] or len(match.b) > 1):
+                    kind = "merged" if old != match.a[-1] else "copied"
+                links[old][new] = kind
+                sources[new].add(old)
+    counts: Counter[tuple[str, str]] = Counter()
+    for old, news in links.items():
+        label = before.get(old)
+        own = now.get(label, ()) if label else ()
+        for new, kind in news.items():
+            other = after.get(new)
+            if new in own or (old[1] == new[1] and kind == "name"):
+                counts[kind, "right"] += 1
+            elif any(each in news for each in own):
+                counts[kind, "part"] += 1
+            elif (own and other in was) or (other in was and not any(before.get(each) == other for each in sources[new])):
+                counts[kind, "wrong"] += 1
+                if show:
+                    print(f"  {show}: {old[1]} ({label}) became {new[1]} ({other}) by {kind}; it is {[id for _, id in own][:3]}")
+    for label, olds in was.items():
+        homes = now.get(label, [])
+        if len(olds) == len(homes) == 1:
+            found = homes[0] in links[olds[0]] or olds[0][1] == homes[0][1]
+            counts["one node before and after", "right" if found else "part" if links[olds[0]] else "missing"] += 1
+    return counts
+
+
+def _nodes_with(labels: Labels) -> dict[str, list[NodeKey]]:
+    nodes: dict[str, list[NodeKey]] = defaultdict(list)
+    for key, label in labels.items():
+        nodes[label].append(key)
+    return nodes
+
+
+def twins(recording: Recording) -> tuple[int, int]:
+    """How many nodes are said to be merged into another, and how many of these have a twin: a new node with the same op and op_name."""
+    merged = doubtful = 0
+    for difference in _diffs(recording):
+        nodes = [difference.b[graph][id] for graph, id in difference.added]
+        added = {(node.op, node.attrs.get("metadata.op_name", "")) for node in nodes}
+        for match in difference.compared:
+            if len(match.a) > 1 and match.evidence not in ("slot", "rewrite"):
+                for graph, id in match.a[:-1]:
+                    node = difference.a[graph][id]
+                    merged += 1
+                    doubtful += bool(node.attrs.get("metadata.op_name")) and (node.op, node.attrs["metadata.op_name"]) in added
+    return merged, doubtful
+
+
+def rows_that_do_not_add_up(recording: Recording) -> tuple[int, int]:
+    rows = wrong = 0
+    for diff in _diffs(recording):
+        gained = len(diff.all_added) + diff.copied - len(diff.all_removed) - diff.merged
+        rows += 1
+        wrong += diff.a.node_count + gained != diff.b.node_count
+    return rows, wrong
+
+
+def _diffs(recording: Recording) -> Iterator[Diff]:
+    for snapshot in recording:
+        difference = None if recording.repeats(snapshot) else recording.diff(snapshot.index)
+        if difference is not None:
+            yield difference
+
+
+def measure(directory: Path, show: bool) -> list[Figure]:
+    os.environ["OPSCOPE_CACHE"] = "off"
+    with tempfile.TemporaryDirectory() as temporary:
+        labels = without_labels(directory, Path(temporary))
+        recording = open_recording(temporary)
+        files = [labels[snapshot.attrs.get("file") or next(iter(sorted(labels, key=_first)))] for snapshot in recording]
+        single: Counter[tuple[str, str]] = Counter()
+        for at in range(1, len(recording)):
+            difference = None if recording.repeats(recording[at]) else recording.diff(recording[at].index)
+            if difference is not None:
+                single += judged(difference, files[at - 1], files[at], f"{at} {recording[at].name}" if show else "")
+        first, last = recording[0], recording[-1]
+        composed = diff_passes(first.program, last.program, origins=compose(recording, first, last), ids=COMPOSED)
+        whole = judged(composed, files[0], files[-1])
+        merged, doubtful = twins(recording)
+        rows, wrong = rows_that_do_not_add_up(recording)
+    name = directory.name
+    return [
+        *_table(f"{name}, pass by pass", single),
+        *_table(f"{name}, from first to last", whole),
+        Figure("merged nodes that have a twin", 100 * doubtful / max(1, merged), "%", name, merged, at_most=1),
+        Figure("rows that do not add up", wrong, "", name, rows, at_most=0),
+    ]
+
+
+def _first(name: str) -> bool:
+    return "before_optimizations" not in name
+
+
+def _table(title: str, counts: Counter[tuple[str, str]]) -> list[Figure]:
+    figures = []
+    print(f"{title:50} {'nodes':>8} {'right':>9} {'part':>9} {'wrong':>9} {'missing':>9}")
+    for kind in sorted({kind for kind, _ in counts}):
+        total = sum(counts[kind, outcome] for outcome in ("right", "part", "wrong", "missing"))
+        shares = {outcome: 100 * counts[kind, outcome] / total for outcome in ("right", "part", "wrong", "missing")}
+        print(f"  {kind:48} {total:8,} " + " ".join(f"{share:8.2f}%" for share in shares.values()))
+        whole = kind == "one node before and after"
+        figures.append(Figure(f"{kind}: right", shares["right"], "%", title, total, at_least=95 if whole else None))
+        if not whole:
+            figures.append(Figure(f"{kind}: wrong", shares["wrong"], "%", title, total, at_most=1))
+    judged = {kind for kind, _ in counts} - {"one node before and after"}
+    links = {outcome: sum(counts[kind, outcome] for kind in judged) for outcome in ("right", "wrong")}
+    figures.append(Figure("precision of links", 100 * links["right"] / max(1, sum(links.values())), "%", title, at_least=99))
+    return figures
+
+
+def programs() -> Iterator[tuple[str, Any]]:
+    """Two lowered functions: the transformer of `make_hlo.py`, and a small network with convolutions and a loop."""
+    import jax
+    import jax.numpy as jnp
+    from make_hlo import BATCH, SEQUENCE, parameters, train_step
+
+    params = parameters(2)
+    state = {"step": jnp.zeros(()), "first": params, "second": params}
+    yield "transformer2", jax.jit(train_step).lower(params, state, jnp.zeros((BATCH, SEQUENCE + 1), jnp.int32))
+
+    def network(weights: Any, x: Any) -> Any:
+        for i, kernel in enumerate(weights["kernels"]):
+            with jax.named_scope(f"block_{i}"):
+                x = jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+                x = jax.nn.relu((x - x.mean((0, 1, 2))) * jax.lax.rsqrt(x.var((0, 1, 2)) + 1e-5))
+                x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+        def step(carry: Any, _: Any) -> Any:
+            carry = jnp.tanh(carry @ weights["recurrent"])
+            return carry, carry.sum()
+
+        carry, sums = jax.lax.scan(step, x.mean((1, 2)), None, length=4)
+        return -jax.nn.log_softmax(carry).sum() + sums.sum()
+
+    weights = {"kernels": [jnp.ones((3, 3, 8, 16)), jnp.ones((3, 3, 16, 32))], "recurrent": jnp.ones((32, 32))}
+    yield "convolutions", jax.jit(jax.grad(network)).lower(weights, jnp.ones((4, 32, 32, 8)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directories", nargs="*", type=Path)
+    parser.add_argument("--label", type=Path, help="compile this HLO with labels, and write its dump into the directory")
+    parser.add_argument("--wrong", action="store_true", help="also print wrong links")
+    parser.add_argument("--keep", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.label:
+        compile_labelled(arguments.label.read_text(), arguments.directories[0])
+        return
+    figures = [figure for directory in arguments.directories for figure in measure(directory, arguments.wrong)]
+    if not arguments.directories:
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        with tempfile.TemporaryDirectory() as temporary:
+            for name, lowered in programs():
+                directory = Path(temporary) / name
+                compile_labelled(lowered.compiler_ir("hlo").as_hlo_text(), directory)
+                figures += measure(directory, arguments.wrong)
+                shutil.rmtree(directory)
+    for figure in figures:
+        if figure.met is not None:
+            print(
+                f"{'met   ' if figure.met else 'MISSED'} {figure.graph}: {figure.name} {figure.value:.4g} {figure.unit} ({figure.target})"
+            )
+    if arguments.keep:
+        keep("original_values", figures)
+
+
+if __name__ == "__main__":
+    main()

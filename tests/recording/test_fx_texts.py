@@ -1,0 +1,79 @@
+"""fx graphs as text: single files, and the directories of depyf and vLLM. `tests/samples/torch/depyf.json` has the files
+that depyf 0.20 wrote."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import opscope
+from opscope.errors import OpscopeError
+from opscope.recording.sources import open_recording
+
+DEPYF = json.loads((Path(__file__).parents[1] / "samples/torch/depyf.json").read_text())
+PRINTED = """import torch
+
+class GraphModule(torch.nn.Module):
+    def forward(
+        self,
+        L_x_: torch.Tensor,
+    ):
+        linear = torch._C._nn.linear(L_x_, L_x_, None)
+        L_x_ = None
+        gelu = torch.nn.functional.gelu(linear)
+        linear = None
+        return (gelu,)
+"""
+
+
+@pytest.fixture
+def depyf(tmp_path: Path) -> Path:
+    for name, text in DEPYF.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_file_of_print_readable_is_a_program(depyf: Path) -> None:
+    program = opscope.load(depyf / "__compiled_fn_1.Joint_graph.0.py")
+    text = DEPYF["__compiled_fn_1.Joint_graph.0.py"]
+    named = {line.split(":")[0].split("=")[0].strip() for line in text.splitlines() if " = torch.ops." in line}
+    assert named and named == {node.id for node in program.main if node.role == "op"} - {"output"}
+
+
+def test_a_graph_that_another_tool_formatted_is_one_too(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(PRINTED)
+    assert [node.id for node in opscope.load(tmp_path / "model.py").main][:3] == ["L_x_", "linear", "gelu"]
+
+
+def test_a_model_that_a_person_wrote_is_not_a_graph(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text("class Net(torch.nn.Module):\n    def forward(self, x):\n        y = None\n        return x.relu()\n")
+    with pytest.raises(OpscopeError, match="name the callable"):
+        opscope.load(tmp_path / "net.py")
+
+
+def test_the_directory_of_depyf_is_a_recording(depyf: Path) -> None:
+    recording = open_recording(str(depyf))
+    assert recording.modules == ["__compiled_fn_1", "__compiled_fn_1 forward", "__compiled_fn_1 backward"]
+    titles = [(snapshot.module.removeprefix("__compiled_fn_1").strip(), snapshot.name) for snapshot in recording]
+    assert titles == [
+        ("", "as Dynamo traced it"),
+        ("", "before pre-grad passes"),
+        ("", "tensorify_python_scalars"),
+        ("", "joint graph"),
+        ("forward", "forward graph"),
+        ("forward", "after post-grad passes"),
+        ("backward", "backward graph"),
+        ("backward", "after post-grad passes"),
+    ]
+    assert recording.skipped == ["__transformed_code_0_for_f.py: not an fx graph"]
+
+
+def test_files_before_and_after_a_step_are_one_module(tmp_path: Path) -> None:
+    (tmp_path / "before_fusion.py").write_text(PRINTED)
+    (tmp_path / "after_fusion.py").write_text(PRINTED.replace("gelu", "relu"))
+    recording = open_recording(str(tmp_path))
+    assert [(snapshot.module, snapshot.name) for snapshot in recording] == [("fusion", "before"), ("fusion", "after")]
+    difference = recording.diff(1)
+    assert difference is not None and not difference.same
