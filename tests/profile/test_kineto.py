@@ -197,6 +197,8 @@ def test_a_trace_that_is_cut_has_only_the_times_that_are_whole(tmp_path: Path, c
     assert "truncated before its kernels: the device's times are missing" in host["notes"][0]
     assert host["by"] == "host time" and "profile" not in host and {row["seconds"] for row in host["rows"]} == {None}
     assert "has no measured times" in refused(capsys, cut, "--by", "time")
+    early = cut_at(text.index(b"ProfilerStep#"))
+    assert early["notes"][0].endswith("; nothing says where a step begins, so they may be of several")
 
 
 def test_a_machine_with_a_gpu_without_kernels_has_times_of_the_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

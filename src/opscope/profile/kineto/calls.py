@@ -91,6 +91,7 @@ class Calls:
             in_steps = _steps_of(work, calls)
             launching = {spans.thread[span] for span in launchers.values()}
             self._cut(_last_step(trace, starts, launchers), is_partial=any(spans.thread[span] not in launching for span in operators))
+            self.problem += "" if starts else "; nothing says where a step begins, so they may be of several"
             work = [each for each, step in zip(work, in_steps, strict=True) if step < self.steps]
         elif self.is_of_host:
             self.problem = _NO_KERNELS
