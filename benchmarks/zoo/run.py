@@ -1,10 +1,11 @@
 """The zoo: public models and programs, each looked at in every way. What is installed is looked at; the rest is named.
 
-    python benchmarks/zoo/run.py [--quick] [--only torch|jax|onnx] [--name PART] [--report] [--keep]
+    python benchmarks/zoo/run.py [--quick] [--only torch|jax|onnx|samples] [--name PART] [--resume] [--report] [--keep]
 
-Prints how many give a graph, whether it is true, what a look changed, FLOPs beside the framework's, backward links and time. Details of
-each program are in `.bench/zoo_*.jsonl`, from which `--report` prints the tables again. To look at more: pip install torchvision timm
-diffusers equinox dm-haiku.
+Prints how many give a graph, whether it is true, what a look changed, FLOPs, memory and time beside the framework's, and backward links.
+Details of each program are in `.bench/zoo_*.jsonl`, from which `--report` prints the tables again. To look at more: pip install torchvision
+timm diffusers equinox dm-haiku penzai diffrax optimistix jaxopt, and put checkouts of openxla/stablehlo (its testdata) and
+google-ai-edge/model-explorer (its test_models) below `.bench/samples`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import re
 import resource
 import sys
 from collections import Counter
@@ -25,6 +27,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from results import Figure, keep  # noqa: E402
 
 BENCH = HERE.parents[1] / ".bench"
+SAMPLES = BENCH / "samples"
 _LIMIT = 180
 """CPU seconds for one model: on a busy machine, time passes without work."""
 _LONGEST = 3600
@@ -32,6 +35,7 @@ _LONGEST = 3600
 _MEMORY = 12 << 30
 """Bytes of address space for one model."""
 _CLOSE = 0.01
+_CLOSE_MEMORY = 0.05
 
 Row = dict[str, Any]
 
@@ -39,14 +43,14 @@ Row = dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a slice of each family")
-    parser.add_argument("--only", choices=("torch", "jax", "onnx"))
+    parser.add_argument("--only", choices=("torch", "jax", "onnx", "samples"))
     parser.add_argument("--name", default="", help="only programs whose name contains this")
     parser.add_argument("--resume", action="store_true", help="go on where the last run was stopped")
     parser.add_argument("--report", action="store_true", help="print the tables of the last run")
     parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
     options = parser.parse_args()
     figures: list[Figure] = []
-    for framework, look in (("jax", _jax), ("onnx", _onnx), ("torch", _torch)):
+    for framework, look in (("samples", _samples), ("jax", _jax), ("onnx", _onnx), ("torch", _torch)):
         if options.only not in (None, framework):
             continue
         path = BENCH / f"zoo_{framework}.jsonl"
@@ -127,6 +131,14 @@ def _jax(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
             yield {"family": entry.family, "name": entry.name, **jax_checks.check(*entry.make())}
 
 
+def _samples(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
+    import samples
+
+    for path in samples.entries(quick, SAMPLES):
+        if wanted(path.name):
+            yield {"family": path.suffix[1:], "name": path.name, **samples.check(path)}
+
+
 def _onnx(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
     """The models of ONNX's own backend tests: each has as many nodes as its graph."""
     from onnx.backend.test.case.node import collect_testcases
@@ -163,10 +175,16 @@ def _report(framework: str, rows: list[Row]) -> list[Figure]:
         counts = Counter(text.partition(":")[0] for _, text in outcomes)
         print(f"  {stage:10} {', '.join(f'{count} {text}' for text, count in counts.most_common())}")
         for name, text in outcomes:
-            if text.startswith(("failed", "refused")):
+            if text.startswith("failed"):
                 print(f"    {name}: {text[:200]}")
-        good = sum(not text.startswith(("failed", "refused")) for _, text in outcomes)
-        figures.append(Figure(f"{stage}: a graph", 100 * good / max(1, len(outcomes)), "%", framework))
+        for reason, names in _by_reason(outcomes).items():
+            print(f"    {len(names)} refused, such as {names[0]}: {reason}")
+        figures += [
+            Figure(f"{stage}: a graph", 100 * sum(not _is_bad(text) for _, text in outcomes) / max(1, len(outcomes)), "%", framework),
+            Figure(
+                f"{stage}: neither a graph nor a reason", sum(text.startswith("failed") for _, text in outcomes), "", framework, at_most=0
+            ),
+        ]
     wrong = [(row["name"], row["wrong"]) for row in rows if row.get("wrong")]
     nodes = sum(row.get("nodes", 0) for row in rows)
     print(f"  truth      {nodes:,} nodes, {sum(len(each) for _, each in wrong)} wrong {wrong[:5] if wrong else ''}")
@@ -174,24 +192,55 @@ def _report(framework: str, rows: list[Row]) -> list[Figure]:
         Figure("nodes", nodes, graph=framework),
         Figure("wrong nodes", sum(len(each) for _, each in wrong), graph=framework, at_most=0),
     ]
-    if framework == "torch":
-        figures += _report_torch(rows)
-    ratios = [(row["name"], stage, *pair) for row in rows for stage, pair in row.get("flops", {}).items()]
-    if ratios:
-        far = [each for each in ratios if abs(each[2] - each[3]) > _CLOSE * max(abs(each[3]), 1)]
-        print(f"  FLOPs      {len(ratios) - len(far)} of {len(ratios)} within 1 % of XLA's (with transcendentals); not: {far}")
-        figures.append(Figure("FLOPs as XLA's", 100 * (len(ratios) - len(far)) / len(ratios), "%", framework))
-    with_unknown = [row for row in rows if row.get("unknown")]
-    if framework != "onnx":
+    if framework in ("torch", "jax"):
+        effects = [(row["name"], row["effects"]) for row in rows if row.get("effects")]
+        print(f"  effects    {len(effects)} programs changed {effects[:8] if effects else ''}")
+        figures.append(Figure("programs that a look changed", len(effects), graph=framework, at_most=0))
+        with_unknown = [row for row in rows if row.get("unknown")]
         ops = Counter(op for row in with_unknown for op in row["unknown"])
         print(f"  unknown    {len(with_unknown)} of {len(rows)} have operations of unknown cost: {ops.most_common(12)}")
         figures.append(Figure("with unknown costs", 100 * len(with_unknown) / max(1, len(rows)), "%", framework, at_most=5))
+    return figures + (_report_torch(rows) if framework == "torch" else _report_jax(rows) if framework == "jax" else [])
+
+
+def _is_bad(text: str) -> bool:
+    return text.startswith(("failed", "refused"))
+
+
+def _by_reason(outcomes: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The programs of each refusal, without the places in files and the names of classes that differ."""
+    reasons: dict[str, list[str]] = {}
+    for name, text in outcomes:
+        if text.startswith("refused: "):
+            reason = re.sub(r"^\S*:\d+:\d+: ", "", text.removeprefix("refused: "))[:160]
+            reasons.setdefault(re.sub(r"failed on \w+", "failed on …", reason), []).append(name)
+    return reasons
+
+
+def _total(split: dict[str, int]) -> int:
+    return split["argument"] + split["output"] + split["temp"] - split["alias"]
+
+
+def _report_jax(rows: list[Row]) -> list[Figure]:
+    ratios = [(row["name"], stage, *pair) for row in rows for stage, pair in row.get("flops", {}).items()]
+    far = [each for each in ratios if abs(each[2] - each[3]) > _CLOSE * max(abs(each[3]), 1)]
+    print(f"  FLOPs      {len(ratios) - len(far)} of {len(ratios)} within 1 % of XLA's (with transcendentals); not: {far}")
+    memories = [(row["name"], *map(_total, row["memory"])) for row in rows if "memory" in row]
+    others = [each for each in memories if abs(each[1] - each[2]) > _CLOSE_MEMORY * each[2]]
+    print(f"  memory     {len(memories) - len(others)} of {len(memories)} computed within 5 % of XLA's total; not: {others}")
+    figures = [
+        Figure("FLOPs as XLA's", 100 * (len(ratios) - len(far)) / max(1, len(ratios)), "%", "jax"),
+        Figure("memory computed within 5 % of XLA's", 100 * (len(memories) - len(others)) / max(1, len(memories)), "%", "jax"),
+    ]
+    for stage in ("jaxpr", "hlo", "optimized"):
+        pairs = [(row["seconds"][stage], row["jit seconds"][stage]) for row in rows if "jit seconds" in row and stage in row["seconds"]]
+        mine, theirs = median([a for a, _ in pairs] or [0]), median([b for _, b in pairs] or [0])
+        print(f"  CPU time   {stage}: capture {mine:.3f} s, jax.jit to the same stage {theirs:.3f} s (medians)")
+        figures += [Figure(f"{stage}: capture, median", mine, "s", "jax"), Figure(f"{stage}: jax.jit alone, median", theirs, "s", "jax")]
     return figures
 
 
 def _report_torch(rows: list[Row]) -> list[Figure]:
-    effects = [(row["name"], row["effects"]) for row in rows if row.get("effects")]
-    print(f"  effects    {len(effects)} programs changed {effects[:8] if effects else ''}")
     parameters = [row["name"] for row in rows if "parameters" in row and row["parameters"][0] != row["parameters"][1]]
     print(f"  parameters {len(parameters)} programs with another count {parameters[:8] if parameters else ''}")
     compared = [(row["name"], *row["products"]) for row in rows if row.get("products") and row["products"][1]]
@@ -200,16 +249,15 @@ def _report_torch(rows: list[Row]) -> list[Figure]:
     linked = [row["linked"] for row in rows if "linked" in row]
     share = 100 * sum(some for some, _ in linked) / max(1, sum(every for _, every in linked))
     print(f"  gradients  {share:.2f} % of {sum(every for _, every in linked):,} backward operations are linked")
-    times = [(row["seconds"], row.get("own seconds")) for row in rows if "seconds" in row]
-    own = [mine for _, mine in times if mine is not None]
-    if times:
-        print(f"  CPU time   capture median {median(whole for whole, _ in times):.2f} s, of it opscope {median(own or [0]):.3f} s")
+    times = [row["seconds"] for row in rows if "seconds" in row]
+    own = [row["own seconds"] for row in rows if "own seconds" in row]
+    print(f"  CPU time   capture median {median(times or [0]):.2f} s; what opscope adds to torch.export {median(own or [0]):.3f} s")
     return [
-        Figure("programs that a look changed", len(effects), graph="torch", at_most=0),
         Figure("programs with another parameter count", len(parameters), graph="torch", at_most=0),
         Figure("products as FlopCounterMode", 100 * (len(compared) - len(far)) / max(1, len(compared)), "%", "torch"),
         Figure("backward operations linked", share, "%", "torch"),
-        Figure("opscope's own share of a capture, median", median(own or [0]), "s", "torch"),
+        Figure("a capture, median", median(times or [0]), "s", "torch"),
+        Figure("what opscope adds to torch.export, median", median(own or [0]), "s", "torch"),
     ]
 
 

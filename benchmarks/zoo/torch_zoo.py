@@ -189,7 +189,7 @@ def _transformer(kind: str) -> Example:
         "input_values": {"input_values": torch.rand(1, 2000)},
     }[main]
     if config.is_encoder_decoder:
-        inputs["decoder_input_ids"] = ids
+        inputs["decoder_input_ids"] = ids.clone()  # torch.export takes one tensor for one input
     return model, (), inputs
 
 

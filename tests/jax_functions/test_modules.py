@@ -55,6 +55,18 @@ def test_equinox_classes_are_as_before(mlp: Any) -> None:
     assert {cls: vars(cls)["__call__"] for cls in before} == before
 
 
+def test_parameters_of_penzai_are_variables_outside_of_the_tree() -> None:
+    pz = pytest.importorskip("penzai.pz")
+    from penzai.models import simple_mlp
+
+    model = simple_mlp.MLP.from_config(name="mlp", init_base_rng=jax.random.key(0), feature_sizes=[8, 16, 4])
+    x = pz.nx.ones({"batch": 4, "features": 8})
+    program = opscope.capture(model, x)
+    roles = [node.role for node in program.main.parameters]
+    assert (roles.count("parameter"), roles.count("input")) == (4, 1)
+    assert opscope.summary(model, input_data=(x,)).totals["parameters"] == 8 * 16 + 16 + 16 * 4 + 4
+
+
 @pytest.mark.parametrize("with_state", [False, True])
 def test_a_transformed_function_of_haiku(with_state: bool) -> None:
     hk = pytest.importorskip("haiku")

@@ -435,6 +435,24 @@ def test_operations_in_place_keep_their_backward_and_their_module() -> None:
     assert None not in of.values()
 
 
+def test_a_tensor_that_is_a_plain_attribute_is_an_input_of_a_joint_graph() -> None:
+    """As the attention biases that timm's EfficientViT keeps for eval()."""
+
+    class Biased(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.biases = nn.Linear(4, 4), torch.ones(2, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(x) + self.biases[0]
+
+    model = Biased()
+    graph = opscope.capture(model, torch.rand(3, 4), stage="joint").main
+    ((biases, _),) = graph["select"].inputs
+    assert (graph[biases].role, str(graph[biases].outputs[0])) == ("constant", "float32[2, 4]")
+    assert "biases" in vars(model)
+
+
 def test_a_backward_function_that_reads_data_is_one_operation() -> None:
     """As that of the experts of Mixtral, which AOTAutograd cannot trace. The operation does not stay behind."""
 

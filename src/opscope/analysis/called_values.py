@@ -32,6 +32,7 @@ class CalledValues:
         self._program = program
         self._slots: dict[NodeKey, list[Slot]] = {}
         self._indexing: dict[str, int | None] = {}
+        self._positions: dict[str, dict[str, int]] = {}
 
     @cached_property
     def _callers(self) -> dict[str, tuple[Graph, Node]]:
@@ -63,7 +64,7 @@ class CalledValues:
             return None
         name = node.calls[0]
         if name not in self._indexing:
-            self._indexing[name] = _indexed_parameter(self._program.graphs.get(name))
+            self._indexing[name] = self._indexed_parameter(self._program.graphs.get(name))
         return self._indexing[name]
 
     def only_indexes(self, graph: Graph) -> bool:
@@ -115,14 +116,14 @@ class CalledValues:
             return None
         if len(parameter.outputs) > 1:
             return (outside.name, (node.inputs[0][0], index)) if len(node.inputs) == 1 else None
-        number = _number(graph, parameter)
+        number = self._number(graph, parameter)
         return (outside.name, node.inputs[number]) if number < len(node.inputs) else None
 
     def _slot(self, graph: Graph, parameter: Node, index: int) -> Slot | None:
         """What a parameter of a loop's body is."""
         _, node = self._callers[graph.name]
         constants, carried = whole_number(node.attrs.get("num_consts")), whole_number(node.attrs.get("num_carry"))
-        number = _number(graph, parameter)
+        number = self._number(graph, parameter)
         if constants is not None and carried is not None:
             return "constant" if number < constants else "carried value" if number < constants + carried else "stacked input"
         if body_of(self._program, node) is not graph:
@@ -131,7 +132,7 @@ class CalledValues:
         slots = self._slots.get((graph.name, node.id))
         if slots is None:
             slots = self._slots[graph.name, node.id] = slots_of_body(self._program, graph, first)
-        at = index if len(parameter.outputs) > 1 else graph.parameters.index(parameter) - first
+        at = index if len(parameter.outputs) > 1 else self._position(graph, parameter) - first
         return "constant" if at < 0 else slots[at] if at < len(slots) else None
 
     def _returned(self, node: Node, index: int) -> Place | None:
@@ -152,7 +153,7 @@ class CalledValues:
         if called is None or len(results) != 1 or plain_name(called[results[0][0]].op) != "dynamic_update_slice":
             return None
         ref = self._element_written(called, called[results[0][0]])
-        number = _number(called, called[ref[0]]) if ref and called[ref[0]].is_argument else len(node.inputs)
+        number = self._number(called, called[ref[0]]) if ref and called[ref[0]].is_argument else len(node.inputs)
         return node.inputs[number] if number < len(node.inputs) else None
 
     def _is_stack(self, graph: Graph, ref: ValueRef) -> bool:
@@ -169,23 +170,28 @@ class CalledValues:
         sliced = graph[node.inputs[0][0]]
         return plain_name(sliced.op) in SLICES and self._is_stack(graph, sliced.inputs[0])
 
+    def _indexed_parameter(self, graph: Graph | None) -> int | None:
+        """The number of the parameter that a graph returns a slice of, with all that it does."""
+        results = results_of(graph) if graph is not None else ()
+        if graph is None or len(results) != 1:
+            return None
+        node, slices = graph[results[0][0]], 0
+        while plain_name(node.op) in _RESHAPES | SLICES and node.inputs:
+            slices += plain_name(node.op) in SLICES
+            node = graph[node.inputs[0][0]]
+        return self._number(graph, node) if node.is_argument and slices == 1 else None
 
-def _indexed_parameter(graph: Graph | None) -> int | None:
-    """The number of the parameter that a graph returns a slice of, with all that it does."""
-    results = results_of(graph) if graph is not None else ()
-    if graph is None or len(results) != 1:
-        return None
-    node, slices = graph[results[0][0]], 0
-    while plain_name(node.op) in _RESHAPES | SLICES and node.inputs:
-        slices += plain_name(node.op) in SLICES
-        node = graph[node.inputs[0][0]]
-    return _number(graph, node) if node.is_argument and slices == 1 else None
+    def _number(self, graph: Graph, parameter: Node) -> int:
+        """The number of the operand that a parameter receives."""
+        for attribute in ("index", "parameter_number"):
+            number = whole_number(parameter.attrs.get(attribute))
+            if number is not None:
+                return number
+        return self._position(graph, parameter)
 
-
-def _number(graph: Graph, parameter: Node) -> int:
-    """The number of the operand that a parameter receives."""
-    for attribute in ("index", "parameter_number"):
-        number = whole_number(parameter.attrs.get(attribute))
-        if number is not None:
-            return number
-    return graph.parameters.index(parameter)
+    def _position(self, graph: Graph, parameter: Node) -> int:
+        """The place of a parameter among the parameters of its graph."""
+        positions = self._positions.get(graph.name)
+        if positions is None:
+            positions = self._positions[graph.name] = {node.id: number for number, node in enumerate(graph.parameters)}
+        return positions[parameter.id]

@@ -220,6 +220,7 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("sort", "unique2", "unique_dim", "unique_consecutive"), _sort),
     **dict.fromkeys(("copy", "identity", "alias", "clone", "clone_dim_order", "stop_gradient", "device_put"), _nothing),
     "custom_call": _custom_call,
+    "diff": lambda graph, node: _mapped(graph, node),
     "assert_tensor_metadata": _nothing,
     "fft": _fft,
     "triangular_solve": _triangular_solve,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -30,6 +31,9 @@ from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
 _SECONDS, _BYTES_PER_SECOND = 60, 1e5
+_BUSY = 10
+"""On a busy machine, time passes without work: it is CPU seconds that are limited, and time ten times as much."""
+_OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL) if hasattr(signal, "SIGXCPU") else ()
 _MEMORY, _MEMORY_PER_BYTE = 8 << 30, 200
 _LOOKS = re.compile(r"^\s*(module\b.*\{|func\.func\b|#loc\d*\s*=\s*loc|\"builtin\.module\"|#\w+\s*=\s*)", re.MULTILINE)
 _FRAME = re.compile(r'"((?:[^"\\]|\\.)*)"\("((?:[^"\\]|\\.)+)":(\d+):')
@@ -55,19 +59,25 @@ def sniff(source: Source) -> Verdict:
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
     data = source.read_bytes()
-    command, timeout = [sys.executable, "-m", "opscope.readers.mlir"], _SECONDS + len(data) / _BYTES_PER_SECOND
+    command, seconds = [sys.executable, "-m", "opscope.readers.mlir"], _seconds(data)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        done = subprocess.run(command, input=data, env=environment, capture_output=True, check=True, timeout=timeout)
+        done = subprocess.run(command, input=data, env=environment, capture_output=True, check=True, timeout=_BUSY * seconds)
     except subprocess.SubprocessError as error:
         if data.startswith(BYTECODE):
             raise SourceError("is damaged MLIR bytecode; write it again") from None
-        fate = f"took longer than {timeout:.0f} s" if isinstance(error, subprocess.TimeoutExpired) else "crashed"
+        too_long = isinstance(error, subprocess.TimeoutExpired) or getattr(error, "returncode", 0) in _OUT_OF_TIME
+        fate = f"took longer than {seconds} s" if too_long else "crashed"
         raise SourceError(f"jaxlib's parser {fate} on it; it is damaged or nested too deeply") from None
     if done.stdout.startswith(b"-"):
         raise SourceError(**json.loads(done.stdout[1:]))
     programs = native.loads(done.stdout[1:].decode())
     return programs if data.startswith(BYTECODE) else [with_own_text(program, source.read_text) for program in programs]
+
+
+def _seconds(data: bytes) -> int:
+    """How long the parser may compute."""
+    return _SECONDS + int(len(data) / _BYTES_PER_SECOND)
 
 
 def _answer(data: bytes) -> bytes:
@@ -77,6 +87,7 @@ def _answer(data: bytes) -> bytes:
 
         most = _MEMORY + _MEMORY_PER_BYTE * len(data)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_CPU, (_seconds(data), _seconds(data)))
     try:
         is_bytecode = data.startswith(BYTECODE)
         text = parsed(data).operation.get_asm(enable_debug_info=True) if is_bytecode else data.decode("utf-8", "replace")
@@ -120,6 +131,8 @@ def _parse_error(error: Exception) -> SourceError:
         unknown = re.search(r"Dialect `(.+?)' not found", str(diagnostic.message))
         if unknown:
             message = f"jaxlib does not have the dialect {unknown[1]!r}; print the module in generic form (--mlir-print-op-generic)"
+        elif "integer quantized" in str(diagnostic.message) and "!quant" in str(diagnostic.message):
+            message = "jaxlib does not have the dialect 'quant', which types of this module are from"
         else:
             message = f"not valid MLIR: {diagnostic.message}"
         return SourceError(message, line=line, column=column)

@@ -16,7 +16,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
-from opscope.readers.jax import flax, haiku, modules
+from opscope.readers.jax import flax, haiku, modules, penzai
 from opscope.readers.jax.flax import Call
 from opscope.readers.jax.jaxpr import read_jaxpr
 from opscope.readers.jax.memory_plan import memory_plan_of
@@ -47,7 +47,7 @@ def capture(
     program = _from_stage_object(modules.unwrapped(obj), stage)
     if program is not None:
         return program
-    call = haiku.as_function(Call(obj, args, kwargs))
+    call = penzai.as_function(haiku.as_function(Call(obj, args, kwargs)))
     if not callable(call.function):
         return None
     check_spelling(call.function, getattr(obj, "__name__", type(obj).__name__), kwargs, _OPTIONS)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, Link, Path
-from opscope.readers.torch.gradient_sums import gives_gradient, is_backward, is_sum, summed_values
+from opscope.readers.torch.gradient_sums import gives_gradient, is_backward, is_sum, shape_text, summed_values
 
 _COPIES = ("aten.clone.", "aten.detach.", "aten.alias.")
 _CALLS = ("call_function", "call_method", "call_module")
@@ -90,13 +90,13 @@ def _candidates(total: Any, by_name: Mapping[str, Any], links: Mapping[str, tupl
     The last summand comes first: it belongs to a use of the value itself, while the others may come from beyond a plain addition,
     which leaves no backward operation.
     """
-    shape = getattr(total.meta.get("val"), "shape", None)
+    shape = shape_text(total)
     for summand in reversed(total.all_input_nodes):
         if is_sum(summand.meta):
             continue
         for link in links.get(summand.name, ()):
             for value in by_name[link.node].all_input_nodes:
-                if getattr(value.meta.get("val"), "shape", None) == shape:
+                if shape_text(value) == shape:
                     yield value
 
 

@@ -41,11 +41,13 @@ def summed_values(nodes: Sequence[Any], forward_of: Mapping[str, str]) -> dict[s
                 values[node.name] = common[0]
                 gradient_of[node.name] = {common[0]: None, **_passed(common[0].all_input_nodes if _adds(common[0]) else ())}
         elif node.name in forward_of:
-            shape = _shape(node)
-            gradient_of[node.name] = _passed(value for value in by_name[forward_of[node.name]].all_input_nodes if _shape(value) == shape)
+            shape = shape_text(node)
+            gradient_of[node.name] = _passed(
+                value for value in by_name[forward_of[node.name]].all_input_nodes if shape_text(value) == shape
+            )
         elif node.op == "placeholder" and "tangent" in node.name:
-            shape = _shape(node)
-            gradient_of[node.name] = _passed(value for value in results if _shape(value) == shape)
+            shape = shape_text(node)
+            gradient_of[node.name] = _passed(value for value in results if shape_text(value) == shape)
     return values
 
 
@@ -56,7 +58,7 @@ def _passed(values: Iterable[Any]) -> dict[Any, None]:
     for value in waiting:  # grows while it is walked
         if _adds(value) and _uses(value) < 2:
             for operand in value.all_input_nodes:
-                if operand not in reached and len(waiting) < _MOST_VALUES and _shape(operand) == _shape(value):
+                if operand not in reached and len(waiting) < _MOST_VALUES and shape_text(operand) == shape_text(value):
                     reached[operand] = None
                     waiting.append(operand)
     return reached
@@ -70,5 +72,6 @@ def _uses(value: Any) -> int:
     return sum(map(gives_gradient, value.users))
 
 
-def _shape(node: Any) -> Any:
-    return getattr(node.meta.get("val"), "shape", None)
+def shape_text(node: Any) -> str:
+    """The shape of a node's value, to be compared: symbolic sizes that depend on data cannot be."""
+    return str(getattr(node.meta.get("val"), "shape", None))

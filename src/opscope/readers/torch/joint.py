@@ -89,9 +89,25 @@ def _untrained(exported: Any, trained: set[str]) -> str | None:
 def plain_module(exported: Any) -> Any:
     """The exported graph as a module whose parameters are attributes, without the guards that would check the inputs."""
     try:
-        return exported.module(check_guards=False)
+        module = exported.module(check_guards=False)
     except TypeError:  # older versions of torch have no such guards
-        return exported.module()
+        module = exported.module()
+    return _with_constants_as_buffers(module)
+
+
+def _with_constants_as_buffers(module: Any) -> Any:
+    """AOTAutograd takes parameters and buffers as inputs; a tensor that is a plain attribute would be a real one among fake ones."""
+    import torch
+
+    known = {name for name, _ in (*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False))}
+    for name in {node.target for node in module.graph.nodes if node.op == "get_attr"} - known:
+        owner_name, _, attribute = name.rpartition(".")
+        owner = module.get_submodule(owner_name)
+        tensor = getattr(owner, attribute, None)
+        if isinstance(tensor, torch.Tensor):
+            delattr(owner, attribute)
+            owner.register_buffer(attribute, tensor, persistent=False)
+    return module
 
 
 def _fake_inputs(exported: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
