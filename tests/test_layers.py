@@ -19,6 +19,7 @@ LAYERS = (
 """From the ground up. A module may import from its own layer and from those before it."""
 FRAMEWORKS = {
     "torch", "jax", "jaxlib", "flax", "numpy", "onnx", "hidet", "executorch", "torchao", "transformers", "aitemplate", "tensorflow",
+    "penzai",
 }  # fmt: skip
 OUTSIDE_LAYERS = {"__init__", "__main__"}
 """The public API names everything, and imports it when it is asked for."""
