@@ -110,6 +110,27 @@ def test_products_are_counted_from_the_views_that_they_read() -> None:
     assert "buf0_1" not in flops, "nothing says what shape arg2_1 has"
 
 
+PARTIAL_SUMS = """
+def call(args):
+    arg0_1, = args
+    workspace_0 = empty_strided_cuda((786432, ), (1, ), torch.float32)
+    buf1 = empty_strided_cuda((8192, 768), (768, 1), torch.bfloat16)
+    triton_per_fused_9.run(arg0_1, buf1, workspace_0, 8192, 768, stream=stream0)
+    buf19 = workspace_0[0 * 512 * 768 : (0 + 1) * 512 * 768].view(512, 768).sum(dim=0)
+    buf21 = workspace_0[1 * 512 * 768 : (1 + 1) * 512 * 768].view(512, 768).amax(dim=0).to(torch.bfloat16)
+    return (buf1, buf19, buf21)
+"""
+
+
+def test_a_sum_reads_its_part_of_a_workspace() -> None:
+    """As Inductor 2.11 writes partial sums of norms; it converts those that are not of 32 bits."""
+    graph = with_costs(GeneratedCode(PARTIAL_SUMS).program("step", {})).main
+    assert [graph[name].op for name in ("buf19", "buf21")] == ["Tensor.sum", "Tensor.amax"]
+    assert [str(graph[name].outputs[0]) for name in ("buf19", "buf21")] == ["float32[768]", "bfloat16[768]"]
+    assert [graph.metrics["bytes"][name] for name in ("buf19", "buf21")] == [4 * 512 * 768 + 4 * 768, 4 * 512 * 768 + 2 * 768]
+    assert [graph.metrics["flops"][name] for name in ("buf19", "buf21")] == [512 * 768] * 2
+
+
 @pytest.mark.parametrize(("text", "problem"), [("def call(:", "is not Python"), ("x = 1", "has no function call")])
 def test_other_code_is_refused(text: str, problem: str) -> None:
     with pytest.raises(SourceError, match=problem):

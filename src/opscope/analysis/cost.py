@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from opscope.analysis.flop_rules import APPLIED, AS_XLA, TRANSCENDENTAL, applied_flops, rule_of
 from opscope.analysis.library_calls import workspace
-from opscope.analysis.moved import Fused, Sizes, bytes_moved, fused_bytes, output_sizes
+from opscope.analysis.moved import Fused, Sizes, bytes_moved, fused_bytes, output_sizes, viewed_bytes
 from opscope.gc_pause import without_collecting
 from opscope.ops import LOOPS, Control, facts_of, plain_name
 from opscope.ops.loops import trip_count
@@ -112,8 +112,8 @@ class CostModel:
             if not node.inputs and not node.outputs and not node.control:
                 return UNKNOWN  # an operator of a trace: what it read and wrote was not recorded
             flops = self._flops(graph, node, name)
-            scratch = self._scratch(node) if name == "custom_call" else None
-            return self._counted(flops, bytes_moved(sizes, node, name, scratch), flops if name in TRANSCENDENTAL else 0)
+            part = self._scratch(node) if name == "custom_call" else viewed_bytes(graph, node)
+            return self._counted(flops, bytes_moved(sizes, node, name, part), flops if name in TRANSCENDENTAL else 0)
         bodies = [self._graphs.get(called, UNKNOWN) for called in node.calls]
         if runs_graphs(node):
             self._run.update(node.calls)
@@ -130,8 +130,8 @@ class CostModel:
         else:
             flops, inside = self._flops(graph, node, name), FREE
             transcendentals = flops if name in TRANSCENDENTAL else 0
-        part = self._fused_by(node) if is_fusion else self._scratch(node) if name == "custom_call" else None
-        return self._counted(flops, bytes_moved(sizes, node, name, part), transcendentals, inside.unknown_flops)
+        fused = self._fused_by(node) if is_fusion else self._scratch(node) if name == "custom_call" else None
+        return self._counted(flops, bytes_moved(sizes, node, name, fused), transcendentals, inside.unknown_flops)
 
     def _counted(self, flops: int | None, moved: int | None, transcendentals: int | None, unknown: int = 0) -> Cost:
         """The cost of an operation in which `unknown` others are. Layers repeat, so programs have few different ones."""

@@ -13,11 +13,11 @@ from math import prod
 from opscope.analysis.causal import causal_part
 from opscope.analysis.composite_flops import RESIZED, composite_flops, is_composite
 from opscope.analysis.library_calls import library_flops
-from opscope.analysis.moved import size_of, values
+from opscope.analysis.moved import operand_views, size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.ops import CATEGORIES, category_of, plain_name
-from opscope.program import OPERAND_SHAPES_ATTR, UNKNOWN_TYPE, Graph, Node, TensorType, whole_number
+from opscope.program import UNKNOWN_TYPE, Graph, Node, TensorType, whole_number
 
 TRANSCENDENTAL = frozenset(
     (
@@ -122,10 +122,8 @@ def _count_mult_adds(node: Node, inputs: list[TensorType]) -> int | None:
 
 
 def _operand_shapes(node: Node, inputs: list[TensorType]) -> list[tuple[int | str, ...]]:
-    views = node.attrs.get(OPERAND_SHAPES_ATTR)
-    if isinstance(views, list | tuple) and all(isinstance(shape, list | tuple) for shape in views):
-        return [tuple(shape) for shape in views]
-    return [kind.shape for kind in inputs]
+    views = operand_views(node)
+    return [kind.shape for kind in inputs] if views is None else views
 
 
 def _sort(graph: Graph, node: Node) -> int | None:
@@ -191,8 +189,12 @@ def _unknown(graph: Graph, node: Node) -> int | None:
 
 
 def _first_operand(graph: Graph, node: Node) -> int | None:
-    """One operation for each element that is reduced."""
-    return _elements(_input_types(graph, node)[:1])
+    """One operation for each element that is reduced, which may be those of a view."""
+    inputs = _input_types(graph, node)[:1]
+    views = operand_views(node)
+    if views is None:
+        return _elements(inputs)
+    return _elements([TensorType(kind.dtype, shape) for kind, shape in zip(inputs, views, strict=False)]) if views else None
 
 
 def _custom_call(graph: Graph, node: Node) -> int | None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from opscope.ops import plain_name
-from opscope.program import WHOLE, Graph, Node, TensorType, ValueRef, whole_number
+from opscope.program import OPERAND_SHAPES_ATTR, WHOLE, Graph, Node, TensorType, ValueRef, whole_number
 
 SLICES = frozenset(["slice", "dynamic_slice", "gather"])
 UPDATES = frozenset(["dynamic_update_slice", "scatter"])
@@ -56,6 +56,28 @@ def bytes_moved(sizes: Sizes, node: Node, name: str, fused: Fused | None = None)
     elif name == "scatter" and len(inputs) > 2:
         outputs = inputs[:1] = inputs[-1:]
     return _sum([*outputs, *inputs])
+
+
+def operand_views(node: Node) -> list[tuple[int | str, ...]] | None:
+    """The shapes of a node's operands, if they are views of its inputs; none of them if they are unknown."""
+    views = node.attrs.get(OPERAND_SHAPES_ATTR)
+    if isinstance(views, list | tuple) and all(isinstance(shape, list | tuple) for shape in views):
+        return [tuple(shape) for shape in views]
+    return None
+
+
+def viewed_bytes(graph: Graph, node: Node) -> Fused | None:
+    """What an operation reads whose operands are views of its inputs: a view may be a part of a buffer."""
+    views = operand_views(node)
+    if not views or len(views) != len(node.inputs):
+        return None
+    read = {}
+    for i, (ref, shape) in enumerate(zip(node.inputs, views, strict=True)):
+        types = values(graph, ref)
+        part, whole = bytes_of([TensorType(kind.dtype, shape) for kind in types]), bytes_of(types)
+        if len(types) == 1 and part is not None and whole is not None and part < whole:
+            read[i] = part
+    return Fused(read, {}) if read else None
 
 
 def fused_bytes(body: Graph) -> Fused:

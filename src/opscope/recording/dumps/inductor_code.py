@@ -43,6 +43,7 @@ _SOURCES = re.compile(r"#.*Source Nodes: \[(?P<nodes>[^\]]*)\](?:, Original ATen
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (?P<handle>\S+)")
 _POINTERS = re.compile(r"\b(?P<role>in_out|in|out|ws)_ptr\d*\b")
 _VIEW = "reinterpret_tensor"
+_METHOD = "Tensor."
 _ALLOCATION = re.compile(r"empty\w*|alloc_from_pool")
 _NAMESPACES = {"extern_kernels": "aten", "aten": "aten", "inductor_ops": "inductor", "_quantized": "_quantized"}
 """The operators behind the names that generated code uses."""
@@ -207,6 +208,7 @@ class _Reader:
             self._buffers[name] = self._buffers.get(source, source)
 
     def _launch(self, call: ast.Call, target: str) -> None:
+        call, dtype = _without_cast(call)
         kernel, label = _kernel(call.func)
         if not kernel:
             return
@@ -222,11 +224,14 @@ class _Reader:
             written = [name for name in buffers if not self._value(name)]
         inputs = list(dict.fromkeys(value for name in read for value in self._value(name)))
         settings = {} if kernel == label else self._settings(call, kernel)
+        if target and kernel.startswith(_METHOD):
+            self._reduce(call, target, settings, dtype)
         self._add(call, kernel, label, inputs, [target] if target else written, settings)
 
     def _settings(self, call: ast.Call, kernel: str) -> dict[str, Any]:
         """What the FLOPs of an operator depend on: the shapes of its operands, which may be views of buffers, and a few arguments."""
-        shapes = [self._shape(argument) for argument in call.args if self._is_tensor(argument)]
+        operands = [call.func.value] if kernel.startswith(_METHOD) and isinstance(call.func, ast.Attribute) else []
+        shapes = [self._shape(argument) for argument in (*operands, *call.args) if self._is_tensor(argument)]
         settings: dict[str, Any] = {OPERAND_SHAPES_ATTR: [] if None in shapes else shapes}  # none: unknown
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         if "convolution" in kernel and len(call.args) > 10:  # convolution_backward, by position
@@ -239,6 +244,18 @@ class _Reader:
                 settings[name] = ast.literal_eval(given[name])
         return settings
 
+    def _reduce(self, call: ast.Call, target: str, settings: Mapping[str, Any], dtype: str) -> None:
+        """The type of `view.sum(dim=0)`, which no check states. The buffer has the type of its elements, unless they are converted."""
+        shapes = settings[OPERAND_SHAPES_ATTR]
+        dims = [keyword.value for keyword in call.keywords if keyword.arg == "dim"]
+        if len(shapes) != 1 or len(dims) != 1 or len(call.keywords) != 1 or call.args:
+            return
+        dim = _whole(dims[0])
+        if dim is not None and -len(shapes[0]) <= dim < len(shapes[0]):
+            left = [size for i, size in enumerate(shapes[0]) if i != dim % len(shapes[0])]
+            of = next((self._types[name].dtype for name in _names(call.func) if name in self._types), "(buffer)")
+            self._types[target] = TensorType(dtype or of, tuple(left))
+
     def _is_tensor(self, argument: ast.expr) -> bool:
         names = _names(argument)[:1]
         return bool(names) and (names[0] in self._types or bool(self._value(names[0])))
@@ -246,6 +263,8 @@ class _Reader:
     def _shape(self, argument: ast.expr) -> list[int | str] | None:
         """The shape of an operand: of a view of a buffer, of a named view, or of the buffer itself."""
         if isinstance(argument, ast.Call):
+            if isinstance(argument.func, ast.Attribute) and argument.func.attr == "view" and argument.args and not argument.keywords:
+                return [dimension(ast.unparse(size)) for size in argument.args]
             return _view_shape(argument) if ast.unparse(argument.func) == _VIEW else None
         if not isinstance(argument, ast.Name):
             return None
@@ -328,8 +347,24 @@ def _kernel(function: ast.expr) -> tuple[str, str]:
     if parts[0] in _NAMESPACES and len(parts) >= 2:
         return ".".join(parts), f"{_NAMESPACES[parts[0]]}::{parts[1]}"
     if isinstance(function, ast.Attribute) and not isinstance(function.value, ast.Name) and parts[0] != "torch":
-        return f"Tensor.{function.attr}", f"aten::{function.attr}"
+        return f"{_METHOD}{function.attr}", f"aten::{function.attr}"
     return "", ""
+
+
+def _without_cast(call: ast.Call) -> tuple[ast.Call, str]:
+    """Of `view.sum(dim=0).to(torch.bfloat16)`, the sum and the type that it is converted to."""
+    inner = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "to" else None
+    if not isinstance(inner, ast.Call) or not _kernel(inner.func)[0].startswith(_METHOD) or len(call.args) != 1 or call.keywords:
+        return call, ""
+    dtype = ast.unparse(call.args[0])
+    return (inner, dtype.removeprefix("torch.")) if dtype.startswith("torch.") else (call, "")
+
+
+def _whole(expression: ast.expr) -> int | None:
+    with suppress(ValueError, TypeError, RecursionError):
+        value = ast.literal_eval(expression)
+        return value if isinstance(value, int) else None
+    return None
 
 
 def _names(expression: ast.expr | None) -> list[str]:
