@@ -70,6 +70,29 @@ def test_a_product_runs_at_the_rate_of_its_type_and_the_rest_at_the_bandwidth(dt
     assert set(estimated) == {"dot", "fusion"}, "a custom call of unknown cost has no estimate"
 
 
+GATHER = """HloModule step
+fused { table = f32[1024,8192] parameter(0)
+  shift = f32[1024] parameter(1)
+  where = s32[1024,2] parameter(2)
+  wide = f32[1024,8192] broadcast(shift), dimensions={0}
+  moved = f32[1024,8192] subtract(table, wide)
+  ROOT g = f32[1024,1,1] gather(moved, where), offset_dims={1,2}, collapsed_slice_dims={}, start_index_map={0,1}, index_vector_dim=1,\
+ slice_sizes={1,1} }
+ENTRY main { table = f32[1024,8192] parameter(0)
+  shift = f32[1024] parameter(1)
+  where = s32[1024,2] parameter(2)
+  ROOT fusion = f32[1024,1,1] fusion(table, shift, where), kind=kLoop, calls=fused }
+"""
+
+
+def test_a_fusion_that_gathers_is_limited_by_what_it_needs() -> None:
+    """As in the loss of a language model. XLA counts the whole table, and so does the column of bytes; the kernel cannot read it in time."""
+    row = rows(read(Source("step.hlo", GATHER.encode()))[0], "h200")["fusion"]
+    assert row["bytes"] == 4 * (1024 * 8192 + 1024 + 2 * 1024 + 1024)
+    assert row["estimated_seconds"] == pytest.approx(4 * (1024 + 1024 + 2 * 1024 + 1024) / 4.8e12)
+    assert row["limit"] == "memory"
+
+
 @pytest.mark.parametrize(
     ("dtype", "is_xla", "rate"),
     [

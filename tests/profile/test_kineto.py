@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from support.cost_command import cost, refused
 
+from opscope.cli import main
 from opscope.loading import load_timed
 from opscope.profile.kineto import stream
 from opscope.profile.kineto.calls import Calls
@@ -169,7 +170,8 @@ def test_what_is_left_of_a_damaged_trace_is_shown(tmp_path: Path, capsys: pytest
     assert data["rows"]
     packed = tmp_path / "cut.json.gz"
     packed.write_bytes(EAGER.read_bytes()[:-4000])
-    assert "cannot be decompressed" in cost(capsys, packed)["notes"][0]
+    note = "the compressed trace is truncated; the times are of what could be read, without the kernels that some threads launched"
+    assert cost(capsys, packed)["notes"] == [note]
     damaged = tmp_path / "damaged.json"
     damaged.write_bytes(text.replace(b'"dur": ', b'"dur": -', 3).replace(b'"ts": ', b'"at": ', 2))
     assert cost(capsys, damaged)["notes"] == ["the trace has damaged events; the times are of what could be read"]
@@ -191,11 +193,17 @@ def test_a_trace_that_is_cut_has_only_the_times_that_are_whole(tmp_path: Path, c
     assert {row["node"] for row in late["rows"]} == {row["node"] for row in whole["rows"]}
     first = cut_at(kernels[len(kernels) * 3 // 4])
     assert first["notes"] == ["the trace is truncated in its first step; the times are of what could be read"]
+    assert first["partial"] and first["profile"]["steps"] == 0 and "phases" not in first["profile"] and "partial" not in late
+    assert main(["cost", str(cut)]) == 0
+    text_of_part = capsys.readouterr().out
+    assert re.search(r"device time +[\d.]+ \wm?s of a part of a step\n", text_of_part) and "phases" not in text_of_part
+    assert main(["cost", str(cut), str(EAGER)]) == 0 and re.search(r"s of a part of a step → .* per step \(", capsys.readouterr().out)
     partial = cut_at(kernels[len(kernels) // 3])
-    assert "without the kernels that some threads launched" in partial["notes"][0] and set(partial["profile"]["phases"]) == {"backward"}
+    assert "without the kernels that some threads launched" in partial["notes"][0] and partial["profile"]["steps"] == 0
     host = cut_at(kernels[0])
     assert "truncated before its kernels: the device's times are missing" in host["notes"][0]
-    assert host["by"] == "host time" and "profile" not in host and {row["seconds"] for row in host["rows"]} == {None}
+    assert main(["cost", str(cut)]) == 0 and "s in what could be read, which is not whole steps\n" in capsys.readouterr().out
+    assert host["by"] == "host time" and host["partial"] and "profile" not in host and {row["seconds"] for row in host["rows"]} == {None}
     assert "has no measured times" in refused(capsys, cut, "--by", "time")
     early = cut_at(text.index(b"ProfilerStep#"))
     assert early["notes"][0].endswith("; nothing says where a step begins, so they may be of several")

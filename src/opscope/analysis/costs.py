@@ -14,7 +14,7 @@ from opscope.analysis.roofline import ESTIMATED_TIME, Roofline
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.ops.loops import trip_count
-from opscope.profile.place import HOST_TIME, Times
+from opscope.profile.place import HOST_TIME, PART_ATTR, Times
 from opscope.profile.schedule import executed_graphs, runs_its_graphs
 from opscope.program import Graph, Node, NodeKey, Program
 
@@ -71,6 +71,10 @@ class Costs:
     device: Device | None = None
     """The device that times are estimated for."""
     notes: tuple[str, ...] = ()
+    part: str = ""
+    """What measured amounts are of, if not of one step."""
+    of_what: str = "per step"
+    """What the amounts are of that rows are ranked by."""
 
     @property
     def total(self) -> float:
@@ -88,7 +92,9 @@ class Costs:
         if self.device is not None:
             data |= {"device": self.device.title, "estimated_from_bytes": self.from_bytes}
         if self.times is not None:
-            data["profile"] = self._profile(self.times)
+            data["profile"] = self._profile(self.times, bool(self.part))
+        if self.part:
+            data["partial"] = True
         if self.notes:
             data["notes"] = list(self.notes)
         return data
@@ -109,16 +115,16 @@ class Costs:
         return {**keys, "calls": row.calls, **amounts, "share": row.share, "cumulative_share": row.cumulative}
 
     @staticmethod
-    def _profile(times: Times) -> dict[str, Any]:
-        """Per step."""
+    def _profile(times: Times, is_partial: bool) -> dict[str, Any]:
+        """Per step. A part of a step has a part of each phase, or none of it."""
         steps = max(times.steps, 1)
         heaviest = sorted(times.unplaced.items(), key=lambda item: -item[1][0])
-        phases = {phase: seconds / steps for phase, seconds in times.phases.items()}
+        phases = {} if is_partial else {phase: seconds / steps for phase, seconds in times.phases.items()}
         return {
             "device_seconds": times.device_seconds / steps,
             "attributed_seconds": times.placed_seconds / steps,
             **({"phases": phases, "idle_seconds": times.idle / steps} if phases else {}),
-            "steps": times.steps,
+            "steps": 0 if is_partial else times.steps,
             "unattributed": [{"kernel": name, "seconds": seconds / steps, "count": count / steps} for name, (seconds, count) in heaviest],
         }
 
@@ -159,7 +165,11 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         row.share = row.amounts[by] / total if total else 0.0
         reached += row.share
         row.cumulative = reached
-    return Costs(program.name, by, per, "s" if by == TIME else units[by], rows, times, missing, from_bytes, device, notes_of(program))
+    is_measured = by == TIME or (by in program.metrics and program.metrics[by].origin == "measured")
+    part = str(program.attrs.get(PART_ATTR, ""))
+    of_what = (part if is_measured else "") or "per step"
+    unit = "s" if by == TIME else units[by]
+    return Costs(program.name, by, per, unit, rows, times, missing, from_bytes, device, notes_of(program), part, of_what)
 
 
 def _kernels(times: Times) -> list[CostRow]:

@@ -106,7 +106,7 @@ def fused_bytes(body: Graph) -> Fused:
             parts[parameter] = None if before is None or part is None else before + part
     read: dict[int, int] = {}
     if any(parts.values()):
-        for index, operand_node in enumerate(sorted(body.parameters, key=_number)):
+        for index, operand_node in enumerate(by_number(body.parameters)):
             part, whole = parts.get(operand_node.id), bytes_of(operand_node.outputs)
             if part is not None and whole is not None:
                 read[index] = min(part, whole)
@@ -127,6 +127,10 @@ def _roots(body: Graph) -> dict[str, int]:
 
 def _only_returned(body: Graph, node: Node) -> bool:
     return all(plain_name(body[user].op) in ("tuple", "bitcast") for user in body.users.get(node.id, ()))
+
+
+def by_number(parameters: Iterable[Node]) -> list[Node]:
+    return sorted(parameters, key=_number)
 
 
 def _number(parameter: Node) -> int:

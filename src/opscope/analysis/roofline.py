@@ -16,6 +16,7 @@ from opscope.analysis.cost import FREE, CostModel, runs_graphs
 from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.devices import Device, device_from
 from opscope.analysis.library_calls import call_target
+from opscope.analysis.needed import Needed, needed_by
 from opscope.errors import OpscopeError
 from opscope.ops import CATEGORIES, LOOPS, category_of, facts_of
 from opscope.ops.loops import trip_count
@@ -59,19 +60,20 @@ class Roofline:
         self.costs = CostModel(program)
         self._work: dict[str, _Work] = {}
         inlined = self.costs.inlined
+        self._needed: dict[str, Needed] = {name: needed for name in inlined if (needed := needed_by(program.graphs[name])) is not None}
         for graph in program.callees_first():
             self._work[graph.name] = Counter()
             self.seconds[graph.name] = {}
             for node, cost in zip(graph.nodes, self.costs.nodes(graph), strict=True):
                 if cost is FREE:
                     continue
-                work = self._work_of(graph, node, cost.flops)
+                work = self._work_of(graph, node, self._computed(graph, node, cost.flops))
                 self._work[graph.name].update(work)
                 if runs_graphs(node):
                     seconds = self._run(graph, node)
                     is_known = bool(seconds) or not cost.unknown
                 else:
-                    seconds = self._step(work, cost.bytes)
+                    seconds = self._step(work, self._moved(node, cost.bytes))
                     is_known = not cost.unknown or self.is_by_bytes(graph, node)
                 if is_known and seconds is not None and graph.name not in inlined:
                     self.seconds[graph.name][node.id] = seconds
@@ -90,7 +92,17 @@ class Roofline:
     def is_memory_bound(self, graph: Graph, node: Node) -> bool:
         """Whether moving the node's bytes takes longer than its arithmetic."""
         cost = self.costs.node(graph, node)
-        return cost.bytes / self.device.bandwidth > self._arithmetic(self._work_of(graph, node, cost.flops))
+        return self._moved(node, cost.bytes) / self.device.bandwidth > self._arithmetic(self._work_of(graph, node, cost.flops))
+
+    def _moved(self, node: Node, moved: int) -> int:
+        """The bytes that a node reads and writes at least."""
+        saved = [self._needed[name].saved for name in node.calls if name in self._needed] if self._needed and node.calls else []
+        return moved - sum(saved)
+
+    def _computed(self, graph: Graph, node: Node, flops: int) -> int:
+        """The FLOPs of a node at least, of those elements that the fusion around it needs."""
+        needed = self._needed.get(graph.name)
+        return flops if needed is None else round(flops * needed.shares.get(node.id, 1.0))
 
     def _work_of(self, graph: Graph, node: Node, flops: int) -> _Work:
         """FLOPs by the type of their products; a fusion does what its body does."""

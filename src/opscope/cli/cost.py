@@ -160,9 +160,10 @@ def _compared(a: str, before: list[Timed], b: str, after: list[Timed], by: str |
 
 def _changes(changes: CostChanges, most: int | None) -> list[str]:
     a, b = changes.a, changes.b
+    first = "" if a.of_what == b.of_what else f" {a.of_what}"
     facts = [
         ("programs", f"{a.program} → {b.program}"),
-        (a.by, f"{_amount(a.total, a.unit)} → {_amount(b.total, a.unit)} per step{_ratio(a.total, b.total)}"),
+        (a.by, f"{_amount(a.total, a.unit)}{first} → {_amount(b.total, a.unit)} {b.of_what}{_ratio(a.total, b.total)}"),
         ("matched", f"{changes.matched:.1%} of it on nodes that both have"),
     ]
     if changes.by_module is not None:
@@ -215,16 +216,17 @@ def _facts(costs: Costs) -> list[tuple[str, str]]:
     if times is not None:
         steps = max(times.steps, 1)
         share = times.placed_seconds / times.device_seconds if times.device_seconds else 1.0
-        facts.append(("device time", f"{short_seconds(times.device_seconds / steps)} per step, measured in {count(times.steps, 'step')}"))
+        of_what = costs.part or f"per step, measured in {count(times.steps, 'step')}"
+        facts.append(("device time", f"{short_seconds(times.device_seconds / steps)} {of_what}"))
         facts.append(("placed", f"{share:.2%} of it on nodes"))
-        if len(times.phases) > 1:
+        if len(times.phases) > 1 and not costs.part:
             facts.append(("phases", ", ".join(f"{phase} {seconds / times.device_seconds:.1%}" for phase, seconds in times.phases.items())))
         if times.idle:
-            facts.append(("device idle", f"{short_seconds(times.idle / steps)} per step, between kernels"))
+            facts.append(("device idle", f"{short_seconds(times.idle / steps)} {costs.part or 'per step'}, between kernels"))
     if costs.device is not None:
         facts.append(("estimated for", f"{costs.device.title}, at its peak rates"))
     if costs.by != _TIME:
-        facts.append((costs.by, f"{_amount(costs.total, costs.unit)} per step"))
+        facts.append((costs.by, f"{_amount(costs.total, costs.unit)} {costs.of_what}"))
     if costs.missing:
         what = {"flops": "FLOPs", "bytes": "bytes"}.get(costs.by, "FLOPs or bytes, so without an estimated time")
         facts.append(("unknown", f"{count(costs.missing, 'operation')} of unknown {what}"))

@@ -21,6 +21,9 @@ BACKWARD_TIME = Metric("backward time", "s", "sum", "measured")
 IDLE_TIME = Metric("device idle", "s", "sum", "measured")
 """Seconds in which the device had nothing to do before a node's kernels."""
 
+PART_ATTR = "opscope.part"
+"""Of a program whose measured times are not of whole steps, because its profile is truncated: what they are of."""
+
 _LEAST_SHARE = 0.1
 """The share of kernels that run once in a run, if no event names its instruction."""
 

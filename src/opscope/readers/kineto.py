@@ -19,6 +19,7 @@ from opscope.profile.kineto.place import has_launches, place_launches
 from opscope.profile.kineto.program import program_of_calls, with_outside
 from opscope.profile.kineto.times import timed_by_calls
 from opscope.profile.kineto.trace import read_trace
+from opscope.profile.place import PART_ATTR
 from opscope.program import Program
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
@@ -73,7 +74,7 @@ def _noted(program: Program, calls: Calls) -> Program:
     if not calls.problem:
         return program
     notes = (*program.attrs.get("notes", ()), calls.problem)
-    return replace(program, attrs={**program.attrs, "notes": notes})
+    return replace(program, attrs={**program.attrs, "notes": notes, **({PART_ATTR: calls.part} if calls.part else {})})
 
 
 def read_calls(source: Source, progress: Progress | None = None, vocabulary: Set[str] = frozenset()) -> Calls:

@@ -15,6 +15,10 @@ MICROSECONDS = 1e-6
 _NO_KERNELS = "the trace is of a machine with a GPU, but has no kernels: profile with ProfilerActivity.CUDA; the times are the host's"
 
 
+_PART = "of a part of a step"
+_READ = "in what could be read, which is not whole steps"
+
+
 class Call(NamedTuple):
     """An operator that was called; or a kernel that no operator launched, as in a CUDA graph."""
 
@@ -87,6 +91,8 @@ class Calls:
                 )
             )
         self.problem = trace.problem
+        self.part = ""
+        """What the times are of, if not of whole steps."""
         if trace.is_cut:
             in_steps = _steps_of(work, calls)
             launching = {spans.thread[span] for span in launchers.values()}
@@ -107,6 +113,8 @@ class Calls:
         """Leave out the step that a trace ends in, and those after it. The profiler writes the work of one host thread after that of
         another; `is_partial` if there is a thread, such as that of the backward, whose work is missing."""
         self.steps = max(1, min(last, self.steps))
+        if self.is_of_host or not last or is_partial:
+            self.part = _READ if self.is_of_host else _PART
         if self.is_of_host:
             self.problem += " before its kernels: the device's times are missing, and the host's are of what could be read"
         elif not last:

@@ -125,8 +125,10 @@ class EventStream:
         try:
             while len(data) < _CHUNK and (piece := self._stream.read1(_CHUNK - len(data))):
                 data += piece
-        except (EOFError, zlib.error, OSError):
-            self.problem = "the trace is truncated, and the rest of it cannot be decompressed"
+        except EOFError:
+            self.problem = "the compressed trace is truncated"
+        except (zlib.error, OSError):
+            self.problem = "the compressed trace is damaged"
         if self._took is not None:
             self._took(len(data))
         return self._utf8.decode(data, final=not data)
