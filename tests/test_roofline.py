@@ -86,7 +86,7 @@ ENTRY main { table = f32[1024,8192] parameter(0)
 
 
 def test_a_fusion_that_gathers_is_limited_by_what_it_needs() -> None:
-    """As in the loss of a language model. XLA counts the whole table, and so does the column of bytes; the kernel cannot read it in time."""
+    """As in the loss of a language model. XLA counts the whole table, and so does the column of bytes; the kernel reads a part."""
     row = rows(read(Source("step.hlo", GATHER.encode()))[0], "h200")["fusion"]
     assert row["bytes"] == 4 * (1024 * 8192 + 1024 + 2 * 1024 + 1024)
     assert row["estimated_seconds"] == pytest.approx(4 * (1024 + 1024 + 2 * 1024 + 1024) / 4.8e12)

@@ -1,4 +1,4 @@
-"""What a fusion has to read and compute at least. A gather or a slice in its body may need few elements of what the body computes from its operands.
+"""What a fusion has to read and compute at least. A gather or a slice in its body may need few elements of what the body computes.
 
 XLA computes only these, but counts the whole: its bytes and operations are those of every value in the body. They are right for what
 the fusion is charged with elsewhere, and too many for a lower bound.
