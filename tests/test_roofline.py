@@ -136,6 +136,8 @@ def test_nothing_that_inductor_generated_ran_faster_than_its_limits(log: Path) -
     data = costs_of(timed.program, timed.times, device=device_of("h200")).to_json()
     assert {row["limit"] for row in data["rows"] if row["op"].startswith("triton_")} == {"memory"}
     in_code = [row for row in data["rows"] if row["graph"] != "main"]
+    outside = [row["seconds"] for row in data["rows"] if row["estimated_seconds"] is None]
+    assert outside and data["unjudged_seconds"] == pytest.approx(sum(outside)), "the loss and the optimizer are only in the trace"
     assert len(in_code) > 20 and all(0 < row["estimated_seconds"] <= row["seconds"] for row in in_code)
     products = {row["op"] for row in data["rows"] if row["flops"]}
     assert products >= {"extern_kernels.mm", "extern_kernels.addmm"}
@@ -157,6 +159,9 @@ def test_graphs_that_the_program_calls_are_part_of_its_time(log: Path) -> None:
 def test_the_commands_say_what_is_unknown(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", str(log), "--device", "h200"]) == 0
     text = capsys.readouterr().out
+    assert "not judged" not in text, "nothing was measured"
+    assert main(["cost", str(log), "--profile", str(KINETO / "compiled.json.gz"), "--device", "h200"]) == 0
+    assert re.search(r"\nnot judged +[\d.]+ µs, [\d.]+%: operations without an estimated time\n", capsys.readouterr().out)
     assert "partly          23 operations of unknown FLOPs: the time is that of the bytes" in text and "\nunknown" not in text
     assert main(["cost", str(log), "--by", "flops"]) == 0 and "unknown  23 operations of unknown FLOPs\n" in capsys.readouterr().out
     assert main(["passes", str(log), "--cost", "--device", "h200"]) == 0

@@ -27,7 +27,7 @@ def profiled() -> Program:
     step = [
         Piece("gemm_kernel", ("main", "dot.0"), "stream 7", 0.0, 3e-3),
         Piece("gemm_kernel", ("main", "dot.1"), "stream 7", 4e-3, 4e-3),
-        Piece("memcpy", ("main", "copy"), "stream 20", 8e-3, 1e-3),
+        Piece("Memcpy DtoD", ("main", "copy"), "stream 20", 8e-3, 1e-3),
     ]
     return with_lane(with_estimates(program, device_of("h200")), step)
 

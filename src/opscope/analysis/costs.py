@@ -68,6 +68,8 @@ class Costs:
     """Operations whose amount is unknown."""
     from_bytes: int = 0
     """Operations of unknown FLOPs, whose time is estimated from their bytes alone."""
+    unjudged: float = 0.0
+    """Measured seconds of a step on operations without an estimated time, if times are estimated."""
     device: Device | None = None
     """The device that times are estimated for."""
     notes: tuple[str, ...] = ()
@@ -90,7 +92,7 @@ class Costs:
         rows = [self._row(row) for row in self.rows]
         data: dict[str, Any] = {"program": self.program, "by": self.by, "per": self.per, "rows": rows, "unknown": self.missing}
         if self.device is not None:
-            data |= {"device": self.device.title, "estimated_from_bytes": self.from_bytes}
+            data |= {"device": self.device.title, "estimated_from_bytes": self.from_bytes, "unjudged_seconds": self.unjudged}
         if self.times is not None:
             data["profile"] = self._profile(self.times, bool(self.part))
         if self.part:
@@ -151,9 +153,9 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
         if times is None or by != TIME:
             raise OpscopeError("has kernels only in a profile, ranked --by time; add --profile FILE, or use --per node")
         rows = _kernels(times)
-        missing = from_bytes = 0
+        missing, from_bytes, unjudged = 0, 0, 0.0
     else:
-        rows, missing, from_bytes = _nodes(program, times, by, per, roofline)
+        rows, missing, from_bytes, unjudged = _nodes(program, times, by, per, roofline)
         if roofline is not None and per == "node":
             _add_limits(roofline, rows)
     rows = sorted((row for row in rows if by in row.amounts), key=lambda row: -row.amounts[by])
@@ -169,7 +171,7 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
     part = str(program.attrs.get(PART_ATTR, ""))
     of_what = (part if is_measured else "") or "per step"
     unit = "s" if by == TIME else units[by]
-    return Costs(program.name, by, per, unit, rows, times, missing, from_bytes, device, notes_of(program), part, of_what)
+    return Costs(program.name, by, per, unit, rows, times, missing, from_bytes, unjudged, device, notes_of(program), part, of_what)
 
 
 def _kernels(times: Times) -> list[CostRow]:
@@ -188,14 +190,15 @@ def _add_limits(roofline: Roofline, rows: list[CostRow]) -> None:
             row.limit = "memory" if roofline.is_memory_bound(graph, graph[row.name]) else "arithmetic"
 
 
-def _nodes(program: Program, times: Times | None, by: str, per: str, roofline: Roofline | None) -> tuple[list[CostRow], int, int]:
-    """The rows, how many operations have no number for what they are ranked by, and how many are estimated from their bytes alone."""
+def _nodes(program: Program, times: Times | None, by: str, per: str, roofline: Roofline | None) -> tuple[list[CostRow], int, int, float]:
+    """The rows, how many operations have no number for what they are ranked by, how many are estimated from their bytes alone, and the
+    measured seconds of those that have no estimate."""
     names = [FLOPS.name, BYTES.name, *([] if roofline is None else [ESTIMATED_TIME])]
     names += [by] if by not in (TIME, *names) else []
     key = _KEYS[per]
     rows: dict[Any, CostRow] = {}
     unknown = _unknown(program, by)
-    missing = from_bytes = 0
+    missing, from_bytes, unjudged = 0, 0, 0.0
     for graph, node, runs, is_listed_inside in _executed(program, times):
         node_key = (graph.name, node.id)
         columns = {} if is_listed_inside else {name: graph.metrics[name] for name in names if name in graph.metrics}
@@ -206,10 +209,11 @@ def _nodes(program: Program, times: Times | None, by: str, per: str, roofline: R
         from_bytes += roofline is not None and ESTIMATED_TIME in amounts and roofline.is_by_bytes(graph, node)
         if not amounts:
             continue
+        unjudged += amounts.get(TIME, 0.0) if roofline is not None and ESTIMATED_TIME not in amounts else 0.0
         name = key(node)
         row = rows.setdefault(node_key if per == "node" else name, CostRow(name, graph.name, node.op, _module(node), _source(node)))
         row.add(amounts, runs)
-    return list(rows.values()), missing, from_bytes
+    return list(rows.values()), missing, from_bytes, unjudged
 
 
 def _unknown(program: Program, by: str) -> set[NodeKey]:

@@ -2,10 +2,13 @@
 import { expect, it } from "vitest";
 import { metricsOf } from "../../src/core/metrics/counted";
 import { rooflineOf, roofsOf } from "../../src/core/metrics/roofline";
+import { costPicture } from "../../src/core/picture/cost";
 import { indexOf } from "../../src/core/program/programIndex";
 import type { DeviceData, ProgramData } from "../../src/core/program/types";
 import { Roofline } from "../../src/ui/engine/roofline";
+import type { Painter } from "../../src/core/scene/painter";
 import { plotOf } from "../../src/core/scene/rooflinePlot";
+import { THEMES } from "../../src/core/scene/theme";
 import { makeProgram } from "../view/program";
 
 const DEVICE: DeviceData = { title: "a card", bandwidth: 100, products: { f32: 1000, bf16: 4000, f16: 4000 }, vector: 1000 };
@@ -79,6 +82,34 @@ it("lists first what would save most, the same nodes of all layers together", ()
   ).view!;
   expect(unknown.hasGains).toBe(false);
   expect(unknown.gains.map(({ name, part }) => [name, part])[0]).toEqual(["dot.#", 0.7]);
+});
+
+it("lists an idle device, names what its shares are of, and says how much it does not judge", () => {
+  const [x, ...rest] = [{ id: "x", role: "parameter" as const }, layer(0, 3), layer(1, 4)];
+  const waits = rest.map((node) => ({ ...node, metrics: { ...node.metrics, "device idle": 4.25 } }));
+  const odd = { id: "odd", op: "mystery", inputs: ["x"], scope: "layer_1/mlp", metrics: { "device time": 1 } };
+  const waiting: ProgramData = { ...makeProgram([{ name: "main", nodes: [x, ...waits, odd] }]), device: DEVICE };
+  const of = (grouping?: string) =>
+    new Roofline(indexOf(waiting), { metric: undefined, grouping, graph: "main" }, [], waiting.groupings[0]).view!;
+  expect([of().whole, of().idle]).toEqual(["16.5 s with idle time", { text: "8.5 s", part: 8.5 / 16.5 }]);
+  expect(of().gains[0].part).toBe(5 / 16.5);
+  for (const grouping of [undefined, "module"]) expect(of(grouping).unjudged).toBe("1 s (6.1%) not judged: no estimate");
+  const texts: string[] = [];
+  const { paint } = costPicture(indexOf(waiting), 0)!;
+  paint({ text: ({ text }: { text: string }) => texts.push(text), rect: () => {}, curve: () => {} } as unknown as Painter, THEMES.light);
+  expect(texts).toEqual(expect.arrayContaining(["of 16.5 s with idle time", "51.5%", "device idle", "1 s (6.1%) not judged: no estimate"]));
+});
+
+it("keeps the name of the slope clear of points", () => {
+  const device = { bandwidth: 1e12, roofs: [{ rate: 1e15, name: "f32" }] };
+  const places = Array.from({ length: 40 }, (_, i) => {
+    const point = { intensity: 10 ** (i / 20), rate: 1.2 * 10 ** (12 + i / 20), share: 1, gain: 0 };
+    const { texts, dots } = plotOf([point, { intensity: 0.1, rate: 1e11, share: 0.01, gain: 0 }], device, { width: 600, height: 400 });
+    const { x, y } = texts.find(({ text }) => text === "1.00 TB/s")!;
+    expect(Math.hypot(dots[0].x - x, dots[0].y - y)).toBeGreaterThan(dots[0].radius);
+    return x;
+  });
+  expect(new Set(places).size, "it moves away from some").toBe(2);
 });
 
 it("names roofs at their right ends, side by side only where they would be on top of each other", () => {

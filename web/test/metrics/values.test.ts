@@ -124,6 +124,18 @@ describe("what an estimate lacks", () => {
     expect(totals(program).find(({ name }) => name === "flops")?.text).toBe("15 FLOP, 4 operations unknown");
   });
 
+  it("leave their bytes out of the intensity, also in what is called", () => {
+    const dot = { id: "dot", op: "dot", inputs: [], metrics: { flops: 100, bytes: 10 } };
+    const odd = { id: "odd", op: "mystery", inputs: ["dot"], metrics: { bytes: 40 } };
+    const called = { name: "called", nodes: [dot, odd] };
+    const call = { id: "call", op: "call", inputs: [], calls: ["called"], metrics: { flops: 100, bytes: 50 } };
+    const both = makeProgram([called, { name: "main", nodes: [call, { ...odd, id: "more", inputs: ["call"] }] }], "main");
+    const values = valuesOf(both, metric(both, "intensity"));
+    expect(Array.from(values.graph)).toEqual([10, 10]);
+    expect([values.node[nodeNamed(both, "call")], values.node[nodeNamed(both, "more")]]).toEqual([10, Number.NaN]);
+    expect(totals(both).find(({ name }) => name === "intensity")?.text).toBe("10 FLOP/B, 2 operations unknown");
+  });
+
   it("is nothing for numbers that are not estimates", () => {
     expect(unknownOf(program, metric(program, "output bytes"))).toBeUndefined();
   });

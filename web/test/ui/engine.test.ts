@@ -197,6 +197,16 @@ describe("the numbers of a module", () => {
         ],
       },
     ]);
+    const layers = (graph: string) => ({
+      name: graph,
+      nodes: [0, 1].map((i) => ({ id: `${graph}${i}`, op: "dot", inputs: [], scope: `blocks/${i}`, metrics: { flops: 4 } })),
+    });
+    const calls = ["forward", "backward"].map((name) => ({ id: name, op: "call", inputs: [], calls: [name], metrics: { flops: 8 } }));
+    const halves = makeProgram([layers("forward"), layers("backward"), { name: "main", nodes: calls }], "main");
+    expect(
+      overview(indexOf(halves)).heaviest.map(({ name, repeats, share }) => [name, repeats, share]),
+      "a module has a group in each half",
+    ).toEqual([["blocks/#", 2, 1]]);
     expect(overview(indexOf(pair)).dtypes.map(({ share }) => share)).toEqual([0.5, 0.5]);
   });
 });

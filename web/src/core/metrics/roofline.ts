@@ -4,6 +4,7 @@ import type { ProgramIndex } from "../program/programIndex";
 import type { DeviceData, Grouping, ProgramData } from "../program/types";
 import { cellName, cellPath, patternOf } from "./cellNames";
 import { graphRuns, graphsInside } from "./inside";
+import { percentText, quantityText } from "../text/quantities";
 import { drawnGroups, valuesOf } from "./values";
 
 /** Names that Python gives to metrics (a test compares them). The time is that of a run at the limits of a device. */
@@ -11,6 +12,8 @@ const FLOPS = "flops";
 const BYTES = "bytes";
 const ESTIMATED_TIME = "estimated time";
 const IDLE_TIME = "device idle";
+/** A smaller part of a step is not worth a look. */
+const LEAST_IDLE = 0.05;
 
 /** A node, or the nodes that are in a group and in no group inside it. */
 export interface RooflinePoint {
@@ -26,6 +29,8 @@ export interface RooflinePoint {
   readonly rate: number;
   /** Seconds at the limits of the device; NaN if they are unknown. */
   readonly best: number;
+  /** Seconds of what has no estimate. */
+  readonly unjudged: number;
 }
 
 /** The points of a graph, and of graphs that it calls, that take time; the slowest first, and of nodes without a grouping. */
@@ -37,7 +42,10 @@ export function rooflineOf(program: ProgramData, time: MetricData, graph: number
   const seconds = valuesOf(program, time).node;
   const [flops, bytes, best] = [FLOPS, BYTES, ESTIMATED_TIME].map(column);
   const groups = grouping && drawnGroups(program, grouping).nodeGroup;
-  const sums = new Map<number, { group: number; node: number; seconds: number; flops: number; bytes: number; best: number }>();
+  const sums = new Map<
+    number,
+    { group: number; node: number; seconds: number; flops: number; bytes: number; best: number; unjudged: number }
+  >();
   const nodes = graphRuns(program, time, graph).flatMap(({ graph: each, times }) =>
     Array.from({ length: program.graphStart[each + 1] - program.graphStart[each] }, (_, i) => ({ n: program.graphStart[each] + i, times })),
   );
@@ -46,12 +54,13 @@ export function rooflineOf(program: ProgramData, time: MetricData, graph: number
     const key = groups ? groups[n] : n;
     let sum = sums.get(key);
     if (!sum) {
-      sum = { group: groups ? key : -1, node: groups ? -1 : n, seconds: 0, flops: 0, bytes: 0, best: 0 };
+      sum = { group: groups ? key : -1, node: groups ? -1 : n, seconds: 0, flops: 0, bytes: 0, best: 0, unjudged: 0 };
       sums.set(key, sum);
     }
     sum.seconds += seconds[n] * times;
     sum.flops += (flops?.[n] || 0) * times;
     sum.bytes += (bytes?.[n] || 0) * times;
+    sum.unjudged += best && !Number.isNaN(best[n]) ? 0 : seconds[n] * times;
     // A node of unknown cost saves nothing of its module's time.
     sum.best += best ? (groups && Number.isNaN(best[n]) ? seconds[n] : best[n]) * times : Number.NaN;
   }
@@ -113,8 +122,30 @@ export function gainsOf(index: ProgramIndex, grouping: Grouping, points: readonl
   return gains.sort((a, b) => b.gain - a.gain);
 }
 
-/** Seconds in which the device had nothing to do; 0 if that was not measured. */
-export function idleOf(program: ProgramData, graph: number): number {
-  const metric = program.metrics.find(({ name }) => name === IDLE_TIME);
-  return (metric && valuesOf(program, metric).graph[graph]) || 0;
+/** What shares of a list are of: the time of the device in a step, and the time in which it had nothing to do, if that was measured. */
+export interface Whole {
+  readonly seconds: number;
+  readonly idle: number;
+  /** How long the device is idle, if that is worth a look. */
+  readonly idleWorth: number;
+  /** "12.3 ms with idle time". */
+  readonly text: string;
+}
+
+export function wholeStep(program: ProgramData, time: MetricData, graph: number): Whole {
+  const metric = time.origin === "measured" ? program.metrics.find(({ name }) => name === IDLE_TIME) : undefined;
+  const idle = (metric && valuesOf(program, metric).graph[graph]) || 0;
+  const seconds = valuesOf(program, time).graph[graph] + idle;
+  return {
+    seconds,
+    idle,
+    idleWorth: idle > LEAST_IDLE * seconds ? idle : 0,
+    text: `${quantityText(seconds, "s")}${idle > 0 ? " with idle time" : ""}`,
+  };
+}
+
+/** What is said of the time that has no estimate, so that nobody takes it for time at its limits: "269 µs (2.2%) not judged: no estimate". */
+export function unjudgedText(points: readonly RooflinePoint[], whole: Whole): string {
+  const seconds = points.some((point) => gainOf(point) > 0) ? points.reduce((sum, { unjudged }) => sum + unjudged, 0) : 0;
+  return seconds > 0 ? `${quantityText(seconds, "s")} (${percentText(seconds / whole.seconds)}) not judged: no estimate` : "";
 }

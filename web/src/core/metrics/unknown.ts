@@ -26,7 +26,7 @@ const unknownIn = memoized((program: ProgramData) =>
 
 /** The number of operations without a number, of nodes, graphs, groups and boxes; undefined if a missing number means nothing. */
 export function unknownOf(program: ProgramData, metric: MetricData): MetricValues | undefined {
-  return metric.origin === "estimated" && !metric.ratio ? unknownIn(program)(metric) : undefined;
+  return metric.origin === "estimated" ? unknownIn(program)(metric.ratio?.[0] ?? metric) : undefined;
 }
 
 function counts(program: ProgramData, { values }: MetricData): Float64Array {

@@ -28,7 +28,9 @@ export interface MetricValues {
 const valuesIn = memoized((program: ProgramData) =>
   memoized(
     (metric: MetricData): MetricValues =>
-      metric.ratio ? ratioOf(valuesOf(program, metric.ratio[0]), valuesOf(program, metric.ratio[1])) : combined(program, metric),
+      metric.ratio
+        ? ratioOf(valuesOf(program, metric.ratio[0]), combined(program, { ...metric.ratio[1], values: ofKnown(program, ...metric.ratio) }))
+        : combined(program, metric),
   ),
 );
 
@@ -44,6 +46,27 @@ function ratioOf(above: MetricValues, below: MetricValues): MetricValues {
     groups: (groups) => divided(above.groups(groups), below.groups(groups)),
     boxes: (visible) => divided(above.boxes(visible), below.boxes(visible)),
   };
+}
+
+/** What a ratio divides by: of operations that have a number above the line, so that FLOPs are not divided by the bytes of others. */
+function ofKnown(program: ProgramData, above: MetricData, below: MetricData): Float64Array {
+  const { calls, graphCount, graphStart } = program;
+  const whole = valuesOf(program, below).graph;
+  const part = new Float64Array(graphCount);
+  const known = below.values.slice();
+  for (const g of calleesFirst(program)) {
+    for (let n = graphStart[g]; n < graphStart[g + 1]; n++) {
+      let [inside, knownInside] = [0, 0];
+      for (let c = calls.start[n]; c < calls.start[n + 1]; c++) {
+        inside += whole[calls.value[c]] || 0;
+        knownInside += part[calls.value[c]];
+      }
+      if (inside > 0) known[n] *= knownInside / inside;
+      else if (Number.isNaN(above.values[n])) known[n] = Number.NaN;
+      part[g] += Number.isNaN(known[n]) ? knownInside : known[n];
+    }
+  }
+  return known;
 }
 
 function combined(program: ProgramData, metric: MetricData): MetricValues {

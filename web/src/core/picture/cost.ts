@@ -3,7 +3,7 @@ import { cellName } from "../metrics/cellNames";
 import { addable, chosenGrouping, preferred, times } from "../metrics/chosen";
 import { metricText, shareText, wholeOf } from "../metrics/changes";
 import { icicleOf, LEAST_WIDTH } from "../metrics/icicle";
-import { gainOf, gainsOf, rooflineOf, roofsOf } from "../metrics/roofline";
+import { gainOf, gainsOf, rooflineOf, roofsOf, unjudgedText, wholeStep } from "../metrics/roofline";
 import type { MetricData } from "../program/metrics";
 import { isChange } from "../program/names";
 import type { ProgramIndex } from "../program/programIndex";
@@ -88,14 +88,23 @@ function cellText(name: string, share: string, room: number): string {
 function roofline(index: ProgramIndex, graph: number, metrics: readonly MetricData[]): Section | undefined {
   const { program } = index;
   const time = preferred(times(metrics));
-  const points = time ? rooflineOf(program, time, graph) : [];
+  if (!time) return undefined;
+  const points = rooflineOf(program, time, graph);
+  const whole = wholeStep(program, time, graph);
   const total = points.reduce((sum, { seconds }) => sum + seconds, 0);
   const placed = points.map((point) => ({ ...point, share: point.seconds / total, gain: gainOf(point) / total }));
   const device = program.device && { bandwidth: program.device.bandwidth, roofs: roofsOf(program.device) };
   if (!placed.some(({ intensity }) => intensity > 0)) return undefined;
   const plot = plotOf(placed, device, PLOT);
-  const gains = gainsOf(index, chosenGrouping(program), points).slice(0, MOST_GAINS);
+  const unjudged = unjudgedText(points, whole);
   const hasGains = points.some((point) => gainOf(point) > 0);
+  const alike = gainsOf(index, chosenGrouping(program), points).map(({ points: same, name, where, seconds, best, gain }) => ({
+    gain,
+    words: `${name}${same.length > 1 ? ` ×${same.length}` : ""}${where && `, ${where}`}`,
+    times: `${quantityText(seconds, "s")}${hasGains && !Number.isNaN(best) ? ` → ${quantityText(best, "s")}` : ""}`,
+  }));
+  const idle = whole.idleWorth > 0 ? [{ gain: whole.idle, words: "device idle", times: quantityText(whole.idle, "s") }] : [];
+  const gains = [...idle, ...alike].sort((a, b) => b.gain - a.gain).slice(0, MOST_GAINS);
   return {
     title: program.device ? `Roofline: limits of ${program.device.title}` : "Roofline; --device NAME adds the limits of a device",
     height: PLOT.height,
@@ -117,15 +126,16 @@ function roofline(index: ProgramIndex, graph: number, metrics: readonly MetricDa
       }
       const at = MARGIN + PLOT.width + 2 * LINE;
       const room = WIDTH - MARGIN - at;
-      painter.text(label(hasGains ? "Most to gain" : "Slowest", at, top + 12, "start", true), theme.text);
-      gains.forEach(({ points: same, name, where, seconds, best, gain }, i) => {
+      const title = hasGains ? "Most to gain" : "Slowest";
+      painter.text(label(title, at, top + 12, "start", true), theme.text);
+      painter.text(label(`of ${whole.text}`, at + 6 + textWidth(title, SIZE, true), top + 12), theme.secondary);
+      gains.forEach(({ gain, words, times }, i) => {
         const y = top + 14 + (i + 1) * LINE;
-        const times = `${quantityText(seconds, "s")}${hasGains && !Number.isNaN(best) ? ` → ${quantityText(best, "s")}` : ""}`;
-        const words = `${name}${same.length > 1 ? ` ×${same.length}` : ""}${where && `, ${where}`}`;
-        painter.text(label(percentText(gain / total), at + 44, y, "end"), theme.text);
+        painter.text(label(percentText(gain / whole.seconds), at + 44, y, "end"), theme.text);
         painter.text(label(elideMiddle(words, room - 60 - textWidth(times, SIZE), SIZE), at + 52, y), theme.text);
         painter.text(label(times, at + room, y, "end"), theme.secondary);
       });
+      if (unjudged) painter.text(label(unjudged, at, top + 14 + (gains.length + 1) * LINE), theme.secondary);
     },
   };
 }

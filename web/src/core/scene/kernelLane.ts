@@ -16,6 +16,8 @@ const MARKS = 110;
 /** A bar narrower than this has no name on it. */
 const READABLE = 34;
 const SIZE = 10;
+/** What profilers call the copies and fills of memory. */
+const COPY = /^mem(?:cpy|set)/i;
 
 export interface KernelLane extends LaneData {
   /** Row of `Theme.paints` for each piece's node, or -1. */
@@ -54,13 +56,14 @@ export function endOf({ start, duration }: LaneData): number {
 
 /** What a lane has, in words. */
 export function laneText(lane: LaneData): string {
-  const { start, leftOut, node, duration } = lane;
+  const { start, leftOut, node, duration, kernels } = lane;
+  const what = kernels.some((name) => COPY.test(name)) ? "kernels and copies" : "kernels";
   const seconds = (nanoseconds: number) => quantityText(nanoseconds * NANOSECONDS, "s");
   const busy = duration.reduce((sum, each) => sum + each, 0);
   const outside = node.reduce((sum, each, i) => sum + (each < 0 ? duration[i] : 0), 0);
   const more = leftOut > 0 ? `, ${leftOut.toLocaleString("en-US")} short ones left out` : "";
   return (
-    `one step: ${seconds(endOf(lane))}, ${start.length.toLocaleString("en-US")} kernels and copies that take ${seconds(busy)}${more}` +
+    `one step: ${seconds(endOf(lane))}, ${start.length.toLocaleString("en-US")} ${what} that take ${seconds(busy)}${more}` +
     (outside > 0 ? `; ${seconds(outside)} for no node of this program` : "")
   );
 }

@@ -1,5 +1,6 @@
 /** Where everything of a roofline plot is, on the page and in files: FLOPs per byte × FLOPs per second on logarithmic axes. */
 import type { Shade } from "../base/colour";
+import { textWidth } from "../text/measure";
 import { bytesText, shortNumber } from "../text/quantities";
 import { HEAT, heatOf } from "./theme";
 
@@ -11,8 +12,10 @@ const NAME_WIDTH = 74;
 const NAME_HEIGHT = 11;
 const LEAST_RADIUS = 3;
 const MOST_RADIUS = 13;
-/** How far up the slope its label is. */
-const SLOPE_LABEL = 0.35;
+/** How far up the slope its label is: the first place where no point is on it. */
+const SLOPE_LABELS = [0.35, 0.5, 0.65, 0.2, 0.8];
+const LABEL_HEIGHT = 12;
+const LABEL_SIZE = 11;
 
 /** A node or module: FLOPs per byte and per second, the part of the time that it takes, and the part that it would save. */
 export interface PlotPoint {
@@ -86,17 +89,31 @@ export function plotOf<Point extends PlotPoint>(
   const lowest = yAxis.ticks[0];
   const foot: readonly [number, number] = [x(Math.max(first, lowest / bandwidth)), y(Math.max(lowest, first * bandwidth))];
   const texts: PlotText[] = [
-    ...xAxis.ticks.map((tick) => ({ x: x(tick), y: bottom + 12, text: shortNumber(tick), anchor: "middle" as const })),
+    ...xAxis.ticks.map((tick, i) => ({
+      x: x(tick),
+      y: bottom + 12,
+      text: shortNumber(tick),
+      anchor: i === 0 ? ("start" as const) : ("middle" as const), // left of it is the lowest of the other axis
+    })),
     ...yAxis.ticks.map((tick) => ({ x: MARGIN.left - 5, y: y(tick) + 3.5, text: shortNumber(tick), anchor: "end" as const })),
     { x: (MARGIN.left + width) / 2, y: height - 4, text: "FLOPs per byte; upwards: FLOPs per second", anchor: "middle" },
     ...roofNames(roofs.map(({ rate, name }) => ({ y: y(rate) - 3, text: name }))).map((each) => ({ ...each, x: right - 3 - each.x })),
   ];
+  const most = Math.max(...points.map(({ share }) => share));
+  const radiusOf = (share: number) => LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * Math.sqrt(share / most);
   if (roofs.length > 0) {
     const ridge: readonly [number, number] = [x(roofs[0].rate / bandwidth), y(roofs[0].rate)];
-    const [atX, atY] = [0, 1].map((i) => foot[i] + SLOPE_LABEL * (ridge[i] - foot[i]));
-    texts.push({ x: atX - 6, y: atY - 4, text: `${bytesText(bandwidth)}/s`, anchor: "end" });
+    const text = `${bytesText(bandwidth)}/s`;
+    const width = textWidth(text, LABEL_SIZE);
+    const places = SLOPE_LABELS.map((part) => [0, 1].map((i) => foot[i] + part * (ridge[i] - foot[i]) - (i ? 4 : 6)));
+    const isFree = ([right, base]: readonly number[]) =>
+      points.every(({ intensity, rate, share }) => {
+        const nearest = [Math.min(right, Math.max(right - width, x(intensity))), Math.min(base, Math.max(base - LABEL_HEIGHT, y(rate)))];
+        return Math.hypot(nearest[0] - x(intensity), nearest[1] - y(rate)) > radiusOf(share);
+      });
+    const [atX, atY] = places.find(isFree) ?? places[0];
+    texts.push({ x: atX, y: atY, text, anchor: "end" });
   }
-  const most = Math.max(...points.map(({ share }) => share));
   const mostGain = Math.max(...points.map(({ gain }) => gain || 0));
   return {
     rules: [
@@ -109,7 +126,7 @@ export function plotOf<Point extends PlotPoint>(
       point,
       x: x(point.intensity),
       y: y(point.rate),
-      radius: LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * Math.sqrt(point.share / most),
+      radius: radiusOf(point.share),
       shade: mostGain > 0 ? heatOf((point.gain || 0) / mostGain) : HEAT[2],
     })),
   };

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { percentText } from "../../core/text/quantities";
-import type { RooflineCell, RooflineView } from "../engine/costProtocol";
+import type { Gain, RooflineCell, RooflineView } from "../engine/costProtocol";
 import { Choice } from "../panels/choice";
 import { clipped } from "../panels/outline";
 import { goToCell, useAnswer, useSelectedCells } from "./asked";
@@ -74,42 +74,51 @@ function summary({ total, origin, metric, device, more }: RooflineView): string 
 /** What to look at first: where most time is above that of the device, or if that is unknown, where most time is. */
 function Gains({ session, view, chosen, onPoint }: RooflinePart): JSX.Element {
   const title = view.hasGains ? "Most to gain" : "Slowest";
+  const { idle } = view;
+  const row = ({ cell, count, name, where, text, best, part }: Gain) => (
+    <li key={cell.key}>
+      <button
+        type="button"
+        aria-pressed={chosen.has(cell.key)}
+        title={spoken(cell)}
+        onClick={() => goToCell(session, cell)}
+        onPointerEnter={() => onPoint(cell)}
+        onPointerLeave={() => onPoint(undefined)}
+      >
+        <b>{percentText(part)}</b>
+        <span class="name">
+          {clipped(name, 60)}
+          {count > 1 && ` ×${count}`}
+        </span>
+        <span>
+          {text}
+          {view.hasGains && best && ` → ${best}`}
+        </span>
+        <small>{clipped(where, 120)}</small>
+      </button>
+    </li>
+  );
+  const before = idle ? view.gains.filter(({ part }) => part > idle.part).length : 0;
   return (
     <div class="gains">
-      {view.idle && (
-        <p class="quiet">
-          The device is idle for {view.idle} of a step.{" "}
-          <button type="button" class="link" onClick={() => session.openPanels.set("kernels", true)}>
-            Show when
-          </button>
-        </p>
-      )}
-      <h3>{title}</h3>
+      <h3>
+        {title} <small>of {view.whole}</small>
+      </h3>
       <ol aria-label={title}>
-        {view.gains.map(({ cell, count, name, where, text, best, part }) => (
-          <li key={cell.key}>
-            <button
-              type="button"
-              aria-pressed={chosen.has(cell.key)}
-              title={spoken(cell)}
-              onClick={() => goToCell(session, cell)}
-              onPointerEnter={() => onPoint(cell)}
-              onPointerLeave={() => onPoint(undefined)}
-            >
-              <b>{percentText(part)}</b>
-              <span class="name">
-                {clipped(name, 60)}
-                {count > 1 && ` ×${count}`}
-              </span>
-              <span>
-                {text}
-                {view.hasGains && best && ` → ${best}`}
-              </span>
-              <small>{clipped(where, 120)}</small>
+        {view.gains.slice(0, before).map(row)}
+        {idle && (
+          <li key="idle">
+            <button type="button" title="Show when" onClick={() => session.openPanels.set("kernels", true)}>
+              <b>{percentText(idle.part)}</b>
+              <span class="name">device idle</span>
+              <span>{idle.text}</span>
+              <small>shows when</small>
             </button>
           </li>
-        ))}
+        )}
+        {view.gains.slice(before).map(row)}
       </ol>
+      {view.unjudged && <p class="quiet">{view.unjudged}</p>}
     </div>
   );
 }

@@ -72,7 +72,7 @@ export interface Gain {
   readonly count: number;
   readonly name: string;
   readonly where: string;
-  /** Of all of them: the time, that at the limits of the device (empty if unknown), and the part of the graph's time. */
+  /** Of all of them: the time, that at the limits of the device (empty if unknown), and the part of the whole step. */
   readonly text: string;
   readonly best: string;
   readonly part: number;
@@ -86,8 +86,12 @@ export interface RooflineView {
   /** Those that would save most on the device; without an estimate, those that take most (`hasGains` is false). */
   readonly gains: readonly Gain[];
   readonly hasGains: boolean;
-  /** How long the device had nothing to do, if that was measured and is worth a look: "8.02 ms". */
-  readonly idle: string;
+  /** What the shares of the list are of: "12.3 ms with idle time". */
+  readonly whole: string;
+  /** How long the device had nothing to do, if that was measured and is worth a look: "8.02 ms", and its part of the whole. */
+  readonly idle: { readonly text: string; readonly part: number } | undefined;
+  /** How much time has no estimate; empty if all has, or none. */
+  readonly unjudged: string;
   /** The slowest first; and how many more there are. */
   readonly cells: readonly RooflineCell[];
   readonly more: number;

@@ -67,24 +67,29 @@ function heaviestModules(index: ProgramIndex): HeavyModule[] {
   const { node: values, graph } = valuesOf(program, metric);
   const { nodeGroup } = drawnGroups(program, grouping);
   const { graphStart, entry } = program;
-  const kinds = new Map<string, { amount: number; groups: Set<number>; node: number }>();
-  const names = new Map<number, string>();
+  const kinds = new Map<string, { amount: number; paths: Set<string>; node: number }>();
+  const names = new Map<number, readonly [name: string, path: string]>();
   for (const { graph: each, times: runs } of graphRuns(program, metric, entry)) {
     for (let n = graphStart[each]; n < graphStart[each + 1]; n++) {
       const group = nodeGroup[n];
       if (group < 0 || !(values[n] > 0) || graphsInside(program, metric, n).length > 0) continue;
-      if (!names.has(group)) names.set(group, sharedName(pathOf(index, grouping, group)));
-      const name = names.get(group)!;
-      const kind = kinds.get(name) ?? { amount: 0, groups: new Set<number>(), node: n };
+      let named = names.get(group);
+      if (!named) {
+        const path = pathOf(index, grouping, group);
+        named = [sharedName(path), path];
+        names.set(group, named);
+      }
+      const [name, path] = named;
+      const kind = kinds.get(name) ?? { amount: 0, paths: new Set<string>(), node: n };
       kind.amount += values[n] * runs;
-      kind.groups.add(group);
+      kind.paths.add(path); // forward and backward each have a group of a module
       kinds.set(name, kind);
     }
   }
   const ranked = [...kinds].sort((a, b) => b[1].amount - a[1].amount).slice(0, MOST_MODULES);
-  return ranked.map(([name, { amount, groups, node }]) => ({
-    name: groups.size === 1 ? pathOf(index, grouping, nodeGroup[node]) : name,
-    repeats: groups.size,
+  return ranked.map(([name, { amount, paths, node }]) => ({
+    name: paths.size === 1 ? pathOf(index, grouping, nodeGroup[node]) : name,
+    repeats: paths.size,
     node,
     level: depthOf(grouping, nodeGroup[node]),
     text: quantityText(amount, metric.unit),

@@ -2,7 +2,7 @@
 import type { DataRun } from "../../core/highlight/nodeData";
 import { cellPath } from "../../core/metrics/cellNames";
 import { addable, chosenGrouping, preferred, times } from "../../core/metrics/chosen";
-import { gainOf, gainsOf, idleOf, type RooflinePoint, rooflineOf, roofsOf } from "../../core/metrics/roofline";
+import { gainOf, gainsOf, type RooflinePoint, rooflineOf, roofsOf, unjudgedText, wholeStep } from "../../core/metrics/roofline";
 import { valuesOf } from "../../core/metrics/values";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { Grouping } from "../../core/program/types";
@@ -13,8 +13,6 @@ import type { Gain, RooflineCell, RooflineRequest, RooflineView } from "./costPr
 /** More points could not be told apart; the slowest are shown. */
 const MOST = 400;
 const MOST_GAINS = 50;
-/** A smaller part of a step is not worth a look. */
-const LEAST_IDLE = 0.05;
 
 export class Roofline {
   readonly view: RooflineView | undefined;
@@ -37,13 +35,15 @@ export class Roofline {
     const points = rooflineOf(program, time, graph, request.grouping === undefined ? undefined : grouping);
     const total = valuesOf(program, time).graph[graph];
     const { device } = program;
-    const idle = time.origin === "measured" ? idleOf(program, graph) : 0;
+    const whole = wholeStep(program, time, graph);
     this.view = {
       metric: time.name,
       origin: time.origin,
       metrics: choices.map(({ name }) => name),
       total: quantityText(total, time.unit),
-      idle: idle > LEAST_IDLE * (total + idle) ? quantityText(idle, "s") : "",
+      whole: whole.text,
+      idle: whole.idleWorth > 0 ? { text: quantityText(whole.idle, "s"), part: whole.idle / whole.seconds } : undefined,
+      unjudged: unjudgedText(points, whole),
       hasGains: points.some((point) => gainOf(point) > 0),
       gains: gainsOf(index, grouping, points)
         .slice(0, MOST_GAINS)
@@ -55,7 +55,7 @@ export class Roofline {
             where,
             text: quantityText(seconds, "s"),
             best: Number.isNaN(best) ? "" : quantityText(best, "s"),
-            part: gain / total,
+            part: gain / whole.seconds,
           }),
         ),
       cells: points.slice(0, MOST).map((point) => this.cell(point, total)),
