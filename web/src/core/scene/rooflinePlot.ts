@@ -15,6 +15,7 @@ const MOST_RADIUS = 13;
 /** How far up the slope its label is: the first place where no point is on it. */
 const SLOPE_LABELS = [0.35, 0.5, 0.65, 0.2, 0.8];
 const LABEL_HEIGHT = 12;
+const CLEAR = 4;
 const LABEL_SIZE = 11;
 
 /** A node or module: FLOPs per byte and per second, the part of the time that it takes, and the part that it would save. */
@@ -109,7 +110,7 @@ export function plotOf<Point extends PlotPoint>(
     const isFree = ([right, base]: readonly number[]) =>
       points.every(({ intensity, rate, share }) => {
         const nearest = [Math.min(right, Math.max(right - width, x(intensity))), Math.min(base, Math.max(base - LABEL_HEIGHT, y(rate)))];
-        return Math.hypot(nearest[0] - x(intensity), nearest[1] - y(rate)) > radiusOf(share);
+        return Math.hypot(nearest[0] - x(intensity), nearest[1] - y(rate)) > radiusOf(share) + CLEAR;
       });
     const [atX, atY] = places.find(isFree) ?? places[0];
     texts.push({ x: atX, y: atY, text, anchor: "end" });

@@ -108,11 +108,11 @@ function Gains({ session, view, chosen, onPoint }: RooflinePart): JSX.Element {
         {view.gains.slice(0, before).map(row)}
         {idle && (
           <li key="idle">
-            <button type="button" title="Show when" onClick={() => session.openPanels.set("kernels", true)}>
+            <button type="button" onClick={() => session.openPanels.set("kernels", true)}>
               <b>{percentText(idle.part)}</b>
               <span class="name">device idle</span>
               <span>{idle.text}</span>
-              <small>shows when</small>
+              <small>Show when</small>
             </button>
           </li>
         )}
