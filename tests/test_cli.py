@@ -145,6 +145,8 @@ def test_common_wrong_files_have_their_own_message(run: Run, tmp_path: Path, con
     ("name", "content", "sentence"),
     [
         ("model.py", b"def make(): ...", "is Python code; name the callable to show: model:NAME"),
+        ("step.xplane.pb", b"\x8f\x93\x01\0\xff", "is not a profile of JAX, or is damaged from its beginning on"),
+        ("times.csv", b"a,b\n1,2\n", "is a table, not a graph; pass the program, and a table with the columns node and ms"),
         ("model.tflite", b"\x1c\0\0\0TFL3\0\0", "is a TensorFlow Lite model, which opscope does not read; convert it to ONNX"),
         ("model.safetensors", b"\x02\0\0\0\0\0\0\0{}", "contains weights but no graph; pass the model itself"),
     ],

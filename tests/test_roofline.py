@@ -190,7 +190,7 @@ def test_the_command_names_the_device_and_what_is_unknown(capsys: pytest.Capture
         and "unknown         1 operation" in text
     )
     assert main(["cost", str(path), "--device", "h20"]) == 2
-    assert "'h20' is not a known device; did you mean 'h200'?" in capsys.readouterr().err
+    assert "'h20' is not a known device, nor a JSON file of one; did you mean 'h200'?\n" in capsys.readouterr().err
 
 
 def test_a_file_describes_another_device(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

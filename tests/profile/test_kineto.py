@@ -262,6 +262,11 @@ def test_a_trace_of_something_else_is_one_sentence(tmp_path: Path, capsys: pytes
     assert "open the .xplane.pb file next to it" in refused(capsys, jax)
     assert "is a trace of another program: it has aten::" in refused(capsys, "demo:train_step", "--profile", EAGER)
     assert "is a trace of another program" in refused(capsys, logs / "compiled.log", "--profile", EAGER)
+    cut = tmp_path / "cut.log"
+    text = (logs / "compiled.log").read_bytes()
+    cut.write_bytes(text[: text.index(b"inductor_output_code")])
+    said = refused(capsys, cut, "--profile", SAMPLES / "compiled.json.gz")
+    assert "cannot be placed on" in said and "the log ends in the middle of a record: it is truncated" in said
 
 
 @pytest.mark.frameworks

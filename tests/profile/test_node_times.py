@@ -175,6 +175,12 @@ def test_a_bad_profile_is_one_sentence(capsys: pytest.CaptureFixture[str], tmp_p
     assert sentence in line and name in line
 
 
+def test_a_damaged_file_is_not_quoted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b'{"unit": "ms", "values": {"\xda\x01')
+    assert "is not text, so it is not JSON; write or download it again" in refused(capsys, "demo:train_step", "--profile", path)
+
+
 def test_a_file_of_trtexec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Spaced as NVIDIA's exportJSONProfile writes it: the runs first, then a layer on each line, with the median in newer versions. Names
     are like those of real engines: reformatted inputs, fusions, parallel branches, regions and kernels of Myelin."""

@@ -78,6 +78,9 @@ def test_a_profile_of_the_program_and_of_another(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is a profile of another program: it has jit_loop") as error:
         opscope.load(tmp_path / "other.hlo", profile=SAMPLE)
     assert "\n" not in str(error.value)
+    (tmp_path / "other.hlo").write_text("HloModule jit_loop\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n")
+    with pytest.raises(SourceError, match="instructions that ran are in what was opened under that name"):
+        opscope.load(tmp_path / "other.hlo", profile=SAMPLE)
     with pytest.raises(SourceError, match="is not a profile; expected"):
         opscope.load(tmp_path / "loop.hlo", profile=tmp_path / "other.hlo")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ import opscope
 from opscope.errors import SourceError
 from opscope.program import Program
 from opscope.readers.torch.readable import program_of_text
+from opscope.recording.dumps.torch_log_end import is_cut
 from opscope.recording.dumps.torch_trace import read_dump
 from opscope.recording.model import Recording
 
@@ -169,6 +171,26 @@ def test_a_truncated_log_is_read_as_far_as_it_goes(tmp_path: Path, share: float)
     whole, part = read_dump(SAMPLE), read_dump(cut)
     assert 0 < len(part) < len(whole)
     assert [s.title for s in part][:-1] == [s.title for s in whole][: len(part) - 1]
+    said = "the log ends in the middle of a record: it is truncated, and what torch.compile did next is missing"
+    assert part.attrs["remarks"] == [said] and part.snapshots[-1].program.attrs["notes"][-1] == said
+    assert "remarks" not in whole.attrs
+
+
+def test_a_log_that_ends_after_a_line_of_a_payload_is_truncated(tmp_path: Path) -> None:
+    """Records state a hash of their payload, which says nothing in a log that was edited, as the sample of these tests was."""
+    payloads = [f'{{\n"step": {i}\n}}' for i in range(3)]
+    hashes = [hashlib.md5(payload.encode()).hexdigest() for payload in payloads]
+    records = [
+        f'V1115 09:17:13.180000 27326 torch/_logging.py:1] {{"chromium_event": {{}}, "has_payload": "{digest}"}}\n'
+        + "".join(f"\t{line}\n" for line in payload.split("\n"))
+        for digest, payload in zip(hashes, payloads, strict=True)
+    ]
+    log = tmp_path / "step.log"
+    for text, cut in [("".join(records), False), ("".join(records)[:-3], True), ("".join(records)[:-2], True)]:
+        log.write_text(text)
+        assert is_cut(log) == cut
+    log.write_text("".join(records).replace("step", "edited")[:-3])
+    assert not is_cut(log)
 
 
 def test_a_directory_of_ranks_is_one_recording(tmp_path: Path) -> None:

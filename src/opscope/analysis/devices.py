@@ -56,7 +56,7 @@ def device_of(name: str) -> Device:
     if name.lower() in rows:
         return device_from(name.lower(), rows[name.lower()])
     if not name.endswith(".json"):
-        raise OpscopeError(f"{name!r} is not a known device{suggest(name, list(rows))}; one of {', '.join(rows)}, or a JSON file")
+        raise OpscopeError(f"{name!r} is not a known device, nor a JSON file of one{suggest(name, list(rows))}")
     try:
         row = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:

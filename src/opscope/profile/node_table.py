@@ -110,6 +110,8 @@ def read_json(data: bytes) -> Table:
     """One of `_SHAPES`."""
     try:
         content = json.loads(data)
+    except UnicodeDecodeError:
+        raise OpscopeError("is not text, so it is not JSON; write or download it again") from None
     except (ValueError, RecursionError) as error:
         raise OpscopeError(f"is not complete JSON: {error}") from None
     if isinstance(content, list):

@@ -23,7 +23,7 @@ from opscope.profile.place import PART_ATTR
 from opscope.program import Program
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
-from opscope.readers.timed import Timed
+from opscope.readers.timed import CUT_ATTR, Timed
 
 _PROGRAMS = "open what ran: the exported model of an eager run, or of compiled code its TORCH_TRACE log or a recording with codegen=True"
 _PACKED = 15
@@ -58,10 +58,14 @@ def timed_with(programs: Sequence[Program], source: Source) -> list[Timed]:
     calls = read_calls(source, vocabulary=frozenset() if is_compiled else vocabulary_of(programs))
     placement = place_launches(programs, calls) if is_compiled else place_operators(programs, calls)
     if not placement:
+        cuts = "; ".join(dict.fromkeys(str(program.attrs[CUT_ATTR]) for program in programs if CUT_ATTR in program.attrs))
+        names = listed([program.name for program in programs])
+        if cuts:
+            raise SourceError(f"cannot be placed on {names}: {cuts}")
         ran = Counter(call.name for call in calls.calls)
         raise SourceError(
             f"is a trace of another program: it has {listed([name for name, _ in ran.most_common()])}, and less than half of it is in "
-            f"{listed([program.name for program in programs])}; {_PROGRAMS}"
+            f"{names}; {_PROGRAMS}"
         )
     if is_compiled:
         programs, placement = with_outside(programs, calls, placement)

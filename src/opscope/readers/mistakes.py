@@ -20,6 +20,7 @@ _NOT_READ = {
     ".keras": 'is a Keras model, which opscope does not read; export it with model.export("model.onnx", format="onnx")',
     ".h5": 'is HDF5, which opscope does not read; export a Keras model with model.export("model.onnx", format="onnx")',
     ".pb": "is binary, but neither an HLO module nor a profile; convert TensorFlow to ONNX with tf2onnx",
+    ".csv": "is a table, not a graph; pass the program, and a table with the columns node and ms (or another unit) with --profile",
     ".safetensors": _WEIGHTS,
     ".gguf": _WEIGHTS,
     ".npz": _WEIGHTS,
@@ -64,6 +65,8 @@ def unsupported_format(source: Source) -> str:
     suffix = source.suffixes[-1] if source.suffixes else ""
     if suffix == ".py":
         return f"is Python code; name the callable to show: {_module_of(source)}:NAME"
+    if source.suffixes[-2:] == [".xplane", ".pb"]:
+        return "is not a profile of JAX, or is damaged from its beginning on; take or download it again"
     return _NOT_READ.get(suffix, "")
 
 

@@ -13,6 +13,8 @@ PROFILES = (
     ".csv (node,ms) or JSON"
 )
 
+CUT_ATTR = "opscope.cut"
+"""Of a program from a file whose end is missing: what is to be said about it."""
 LEAST_SHARE = 0.5
 """The share of what ran that a program must have to be the one that was profiled."""
 

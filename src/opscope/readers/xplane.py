@@ -82,13 +82,14 @@ def timed_with(programs: Sequence[Program], path: str | PathLike[str] | Source) 
         return _told(timed, profile)
     with in_source(path.name if isinstance(path, Source) else str(path)):
         names = listed([profile.modules[number].name for number in profile.heaviest()])
+        shown = listed([program.name for program in programs])
         if not names and profile.problem:
             raise OpscopeError(f"has no times that could be read: {profile.problem}; take or download it again")
         if not names:
             raise OpscopeError("has no events of an XLA module; profile a step that runs compiled code")
         raise OpscopeError(
-            f"is a profile of another program: it has {names}, and less than half of their instructions are in "
-            f"{listed([program.name for program in programs])}; open the module that ran, after optimization"
+            f"is a profile of another program: it has {names}, and less than half of the instructions that ran are in "
+            f"{'what was opened under that name' if shown == names else shown}; open the module that ran, after optimization"
         )
 
 

@@ -13,17 +13,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opscope.errors import SourceError
 from opscope.plugin import Progress
 from opscope.program import Program
+from opscope.readers.timed import CUT_ATTR
 from opscope.readers.torch.readable import program_of_text
 from opscope.recording.dumps import TORCH
 from opscope.recording.dumps.inductor_code import GeneratedCode
 from opscope.recording.dumps.launch_places import Compiled, with_places
 from opscope.recording.dumps.launch_values import with_names, with_values
+from opscope.recording.dumps.torch_log_end import is_cut
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, joined, result_names
 from opscope.recording.hooks.torch_compile.lineage import partition_origins, placed, retargeted
 from opscope.recording.model import Origin, Recording
@@ -32,6 +35,7 @@ from opscope.recording.store.store import StoreWriter
 _RECORD = re.compile(r"^[VDIWE]\d{4} (?P<time>[\d:.]+) \d+ \S+?:\d+\] (?P<json>\{.*\})\s*$")
 _RANK = re.compile(r"rank_(\d+)")
 
+_CUT = "the log ends in the middle of a record: it is truncated, and what torch.compile did next is missing"
 _CODE = "inductor_output_code"
 
 _STAGES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -86,18 +90,23 @@ def read_dump(source: str | Path, progress: Progress | None = None) -> Recording
     logs = [source] if source.is_file() else sorted(path for path in source.glob("*.log") if TORCH.takes_file(path))
     writer = StoreWriter(attrs={"producer": "torch.compile (structured log)", "ids": "names", "source": source.name})
     skipped: list[str] = []
+    cuts: list[str] = []
     total = sum(path.stat().st_size for path in logs) or 1
     done = 0
     for number, path in enumerate(logs):
         rank = _RANK.search(path.name)
         prefix = "" if len(logs) == 1 else f"rank {rank[1]}: " if rank else f"log {number}: "
-        chains = _Chains(writer, prefix, skipped)
+        cut = f"{prefix}{_CUT}" if is_cut(path) else ""
+        cuts += [cut] if cut else []
+        chains = _Chains(writer, prefix, skipped, cut)
         for record in _records(path):
             chains.take(record)
             if progress:
                 progress(min(1.0, (done + record.at) / total))
         chains.end()
         done += path.stat().st_size
+    if cuts:
+        writer.set(remarks=cuts)
     recording = writer.finished(str(source), skipped)
     if not len(recording):
         raise SourceError(
@@ -144,10 +153,11 @@ def _kind(facts: dict[str, Any]) -> str:
 class _Chains:
     """The graphs of one log, by compile id."""
 
-    def __init__(self, writer: StoreWriter, prefix: str, skipped: list[str]) -> None:
+    def __init__(self, writer: StoreWriter, prefix: str, skipped: list[str], cut: str) -> None:
         self._writer = writer
         self._prefix = prefix
         self._skipped = skipped
+        self._cut = cut
         self._functions: dict[str, str] = {}
         self._chains: dict[str, _Chain] = {}
         self._parsed: dict[str, Program] = {}
@@ -178,7 +188,7 @@ class _Chains:
         if chain is None or record.kind == "dynamo_output_graph":
             if chain is not None:
                 chain.end()
-            chain = self._chains[number] = _Chain(self._writer, title)
+            chain = self._chains[number] = _Chain(self._writer, title, self._cut)
         chain.take(record.kind, program, seconds)
 
     def end(self) -> None:
@@ -221,8 +231,9 @@ class _Times:
 class _Chain:
     """One compile id, handled like a live compilation: first one graph, then forward and backward, and the code of each."""
 
-    def __init__(self, writer: StoreWriter, title: str) -> None:
+    def __init__(self, writer: StoreWriter, title: str, cut: str) -> None:
         self._writer = writer
+        self._cut = cut
         self._title = title
         self._dynamo: Program | None = None
         self._whole: Program | None = None
@@ -318,6 +329,9 @@ class _Chain:
 
     def _add(self, pipeline: tuple[str, ...], name: str, origins: Iterable[Origin], seconds: float | None = None) -> None:
         program = self._whole if self._whole is not None else joined(self._title, self._parts, self._results)
+        if self._cut:
+            attrs = {**program.attrs, "notes": (*program.attrs.get("notes", ()), self._cut), CUT_ATTR: self._cut}
+            program = replace(program, attrs=attrs)
         self._writer.add(program, name, pipeline=pipeline, module=self._title, origins=origins, seconds=seconds)
 
 
