@@ -100,6 +100,19 @@ it("lists an idle device, names what its shares are of, and says how much it doe
   expect(texts).toEqual(expect.arrayContaining(["of 16.5 s with idle time", "51.5%", "device idle", "1 s (6.1%) not judged: no estimate"]));
 });
 
+it("keeps the names of roofs clear of points", () => {
+  const device = { bandwidth: 1e12, roofs: [{ rate: 1e15, name: "bf16, f16" }] };
+  const xs = [1000, 3000, 5000, 8000].map((intensity) => {
+    const plot = plotOf([{ intensity, rate: 1e15, share: 1, gain: 0 }], device, { width: 600, height: 400 });
+    const { x, y } = plot.texts.find(({ text }) => text === "bf16, f16")!;
+    expect(plot.dots.every((dot) => dot.x > x + dot.radius || dot.x < x - 40 - dot.radius || Math.abs(dot.y - y) > 20 + dot.radius)).toBe(
+      true,
+    );
+    return x;
+  });
+  expect(new Set(xs).size, "it moves away from some").toBe(2);
+});
+
 it("keeps the name of the slope clear of points", () => {
   const device = { bandwidth: 1e12, roofs: [{ rate: 1e15, name: "f32" }] };
   const places = Array.from({ length: 40 }, (_, i) => {

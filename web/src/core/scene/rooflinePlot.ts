@@ -7,14 +7,16 @@ import { HEAT, heatOf } from "./theme";
 const MARGIN = { left: 46, right: 12, top: 10, bottom: 30 };
 /** What takes a smaller share is not drawn: it would stretch the axes, and nobody has to look at it. */
 const LEAST_SHARE = 0.0005;
-/** Names of roofs that are close to each other are side by side. */
-const NAME_WIDTH = 74;
+/** Names of roofs that are closer to each other are side by side. */
 const NAME_HEIGHT = 11;
 const LEAST_RADIUS = 3;
 const MOST_RADIUS = 13;
 /** How far up the slope its label is: the first place where no point is on it. */
 const SLOPE_LABELS = [0.35, 0.5, 0.65, 0.2, 0.8];
 const LABEL_HEIGHT = 12;
+const PLACE_WIDTH = 12;
+const MOST_PLACES = 40;
+const NAME_GAP = 8;
 const CLEAR = 4;
 const LABEL_SIZE = 11;
 
@@ -63,14 +65,30 @@ function axisOf(values: readonly number[]): { readonly ticks: readonly number[];
   return { ticks, at: (value) => (Math.log10(value) - from) / (to - from) };
 }
 
-/** The names of roofs over their right ends; those that would be on top of each other are side by side. */
-function roofNames(names: readonly { readonly y: number; readonly text: string }[]): PlotText[] {
-  let column = 0;
-  return names.map(({ y, text }, i) => {
-    column = i > 0 && Math.abs(y - names[i - 1].y) < NAME_HEIGHT ? (column + 1) % 3 : 0;
-    return { x: column * NAME_WIDTH, y, text, anchor: "end" };
+/**
+ * The names of roofs over their right ends, or further left: side by side where they would be on top of each other, and beside points if
+ * there is room.
+ */
+function roofNames(
+  names: readonly { readonly from: number; readonly y: number; readonly text: string }[],
+  right: number,
+  isFree: IsFree,
+): PlotText[] {
+  const placed: { y: number; from: number; to: number }[] = [];
+  return names.map(({ from, y, text }) => {
+    const width = textWidth(text, LABEL_SIZE);
+    const near = placed.filter((other) => Math.abs(y - other.y) < NAME_HEIGHT);
+    const ends = Array.from({ length: MOST_PLACES }, (_, i) => right - i * PLACE_WIDTH).filter((end) =>
+      near.every((other) => end < other.from - NAME_GAP || end - width > other.to + NAME_GAP),
+    );
+    const x = ends.find((end) => end - width > from && isFree(text, end, y)) ?? ends[0] ?? right;
+    placed.push({ y, from: x - width, to: x });
+    return { x, y, text, anchor: "end" };
   });
 }
+
+/** Whether no point is on a text that ends at `right`, on the line `base`. */
+type IsFree = (text: string, right: number, base: number) => boolean;
 
 /** The plot of points that have an intensity and a rate; there must be one. */
 export function plotOf<Point extends PlotPoint>(
@@ -89,6 +107,16 @@ export function plotOf<Point extends PlotPoint>(
   const [first, last] = [xAxis.ticks[0], xAxis.ticks[xAxis.ticks.length - 1]];
   const lowest = yAxis.ticks[0];
   const foot: readonly [number, number] = [x(Math.max(first, lowest / bandwidth)), y(Math.max(lowest, first * bandwidth))];
+  const most = Math.max(...points.map(({ share }) => share));
+  const radiusOf = (share: number) => LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * Math.sqrt(share / most);
+  const isFree: IsFree = (text, end, base) => {
+    const from = end - textWidth(text, LABEL_SIZE);
+    return points.every(({ intensity, rate, share }) => {
+      const [atX, atY] = [x(intensity), y(rate)];
+      const [nearX, nearY] = [Math.min(end, Math.max(from, atX)), Math.min(base, Math.max(base - LABEL_HEIGHT, atY))];
+      return Math.hypot(nearX - atX, nearY - atY) > radiusOf(share) + CLEAR;
+    });
+  };
   const texts: PlotText[] = [
     ...xAxis.ticks.map((tick, i) => ({
       x: x(tick),
@@ -98,21 +126,17 @@ export function plotOf<Point extends PlotPoint>(
     })),
     ...yAxis.ticks.map((tick) => ({ x: MARGIN.left - 5, y: y(tick) + 3.5, text: shortNumber(tick), anchor: "end" as const })),
     { x: (MARGIN.left + width) / 2, y: height - 4, text: "FLOPs per byte; upwards: FLOPs per second", anchor: "middle" },
-    ...roofNames(roofs.map(({ rate, name }) => ({ y: y(rate) - 3, text: name }))).map((each) => ({ ...each, x: right - 3 - each.x })),
+    ...roofNames(
+      roofs.map(({ rate, name }) => ({ from: x(rate / bandwidth), y: y(rate) - 3, text: name })),
+      right - 3,
+      isFree,
+    ),
   ];
-  const most = Math.max(...points.map(({ share }) => share));
-  const radiusOf = (share: number) => LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * Math.sqrt(share / most);
   if (roofs.length > 0) {
     const ridge: readonly [number, number] = [x(roofs[0].rate / bandwidth), y(roofs[0].rate)];
     const text = `${bytesText(bandwidth)}/s`;
-    const width = textWidth(text, LABEL_SIZE);
     const places = SLOPE_LABELS.map((part) => [0, 1].map((i) => foot[i] + part * (ridge[i] - foot[i]) - (i ? 4 : 6)));
-    const isFree = ([right, base]: readonly number[]) =>
-      points.every(({ intensity, rate, share }) => {
-        const nearest = [Math.min(right, Math.max(right - width, x(intensity))), Math.min(base, Math.max(base - LABEL_HEIGHT, y(rate)))];
-        return Math.hypot(nearest[0] - x(intensity), nearest[1] - y(rate)) > radiusOf(share) + CLEAR;
-      });
-    const [atX, atY] = places.find(isFree) ?? places[0];
+    const [atX, atY] = places.find(([end, base]) => isFree(text, end, base)) ?? places[0];
     texts.push({ x: atX, y: atY, text, anchor: "end" });
   }
   const mostGain = Math.max(...points.map(({ gain }) => gain || 0));
