@@ -49,9 +49,8 @@ def test_a_toy_compiler_in_ten_lines(tmp_path: Path) -> None:
     recording = opscope.open_recording(path)
     assert [s.name for s in recording] == ["as written", "drop_relu"]
     assert recording[1].seconds is not None and recording[0].seconds is None
-    assert diff_of(recording, 1).removed == () and [m.a for m in diff_of(recording, 1).matched if len(m.a) > 1] == [
-        (("main", "relu"), ("main", "exp"))
-    ]
+    diff = diff_of(recording, 1)
+    assert diff.removed == (("main", "relu"),) and all(len(match.a) == 1 for match in diff.matched)
     assert recording.attrs["finished"] is True
 
 

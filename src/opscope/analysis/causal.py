@@ -14,6 +14,7 @@ IS_CAUSAL = "is_causal"
 _FORWARD, _BACKWARD = "", "_backward"
 _POSITIONS: Mapping[str, int] = {
     "scaled_dot_product_attention": 5,
+    "scaled_dot_product_attention_math": 5,
     "scaled_dot_product_flash_attention": 4,
     "scaled_dot_product_flash_attention_backward": 11,
     "scaled_dot_product_flash_attention_for_cpu": 4,
