@@ -62,7 +62,7 @@ def schedule_ranges(program: Program, tuples: Container[str]) -> LiveRanges:
         ranges[value.node.id, f"{{{value.output}}}"] = span
         if value.node.id not in tuples:
             ranges[value.node.id, "{}"] = span
-    return LiveRanges(order.steps, ranges, None, {})
+    return LiveRanges(order.steps, ranges, None, {}, len(order.steps))
 
 
 def _tables(order: Order, tuples: Container[str]) -> Iterator[tuple[Node, Span]]:

@@ -12,6 +12,7 @@ from opscope.errors import SourceError, in_source
 from opscope.memory.aliases import parameter_number
 from opscope.memory.model import Memory
 from opscope.memory.xla import assigned_memory
+from opscope.memory.xla_checks import check_live_ranges, check_usage
 from opscope.memory.xla_reports import Allocation, read_assignment, read_live_ranges
 from opscope.program import Program
 from opscope.readers import read
@@ -29,6 +30,8 @@ class Reports(NamedTuple):
     live_range: Path | None
     text: Path | None
     """The HLO text after optimizations."""
+    usage: Path | None = None
+    """XLA's memory usage report."""
 
 
 def find_reports(directory: Path) -> list[Reports]:
@@ -40,7 +43,8 @@ def find_reports(directory: Path) -> list[Reports]:
         if match:
             module = AFTER.fullmatch(match[1])
             live, text = _first(names, f"{match[1]}-live-range.txt"), _first(names, f"{match[1]}.txt")
-            reports.append(Reports(module["module"] if module else match[1], path, live, text))
+            usage = _first(names, f"{match[1]}-memory-usage-report.txt")
+            reports.append(Reports(module["module"] if module else match[1], path, live, text, usage))
     return reports
 
 
@@ -96,9 +100,14 @@ def reported_memory(reports: Reports, program: Program | None) -> Memory:
     """The memory of a module, with reasons from its program if there is one."""
     if reports.live_range is None:
         raise SourceError("has no live-range.txt next to it, which XLA writes with it; dump both again", str(reports.assignment))
+    allocations = _assignment(reports)
     with in_source(str(reports.live_range)):
         live = read_live_ranges(Source(reports.live_range).read_text())
-    return assigned_memory(reports.module, _assignment(reports), live, program)
+        check_live_ranges(live, allocations)
+    if reports.usage is not None:
+        with in_source(str(reports.usage)):
+            check_usage(Source(reports.usage).read_text(), allocations)
+    return assigned_memory(reports.module, allocations, live, program)
 
 
 def _assignment(reports: Reports) -> list[Allocation]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from opscope.memory.model import Memory
 from opscope.memory.schedule import schedule_ranges
 from opscope.memory.xla import assigned_memory
-from opscope.memory.xla_reports import HOST, Allocation, Assigned
+from opscope.memory.xla_reports import HOST, Allocation, Assigned, check_place
 from opscope.profile.xplane import is_xplane, modules_in
 from opscope.program import Program
 from opscope.protobuf.hlo import HLO
@@ -63,6 +63,9 @@ def _planned_memory(program: Program, module: Message, data: bytes) -> Memory:
     values = {buffer.get("id", 0): _defined_at(buffer, names) for buffer in assignment.get("logical_buffers", ())}
     tuples = {name for name, element in values.values() if element != "{}"}
     allocations = [_allocation(each, values) for each in assignment.get("buffer_allocations", ())]
+    for allocation in allocations:
+        for value in allocation.values:
+            check_place(value, allocation)
     return assigned_memory(program.name, allocations, schedule_ranges(program, tuples), program)
 
 

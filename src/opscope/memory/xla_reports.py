@@ -16,6 +16,7 @@ _VALUE = re.compile(r" value: <\d+ ([\w.:-]+)(\{[\d,]*\})?(?: \(phi\))? @\d+> \(
 _SHAPE = re.compile(r"\|[^|]*\|")
 _PARAMETER = re.compile(r"parameter (\d{1,9})")
 _COLOR = re.compile(r"color (\d{1,9})")
+_HEADER = re.compile(r"HloLiveRange \(max (\d{1,9})\):")
 _STEP = re.compile(r" {4}(\d{1,9}):([\w.:-]+)")
 _RANGE = re.compile(r" {4}([\w.:-]+)(\{[\d,]*\}):(\d{1,9})-(\d{1,9})")
 _PEAK = re.compile(r" {2}Live ranges at (-?\d{1,9}) \(peak\):")
@@ -47,6 +48,8 @@ class Allocation(NamedTuple):
     is_constant: bool
     on_host: bool
     values: list[Assigned]
+    is_thread_local: bool = False
+    """Of a computation that is not scheduled, such as that of a reduction."""
 
 
 class LiveRanges(NamedTuple):
@@ -58,6 +61,8 @@ class LiveRanges(NamedTuple):
     """Where XLA sees the peak. It counts values that share memory twice, and tuples once for each element."""
     at_peak: dict[ValueName, int]
     """The values alive there, and their bytes."""
+    end: int
+    """How many instructions there are, as the first line says."""
 
 
 def read_assignment(text: str) -> list[Allocation]:
@@ -75,10 +80,23 @@ def read_assignment(text: str) -> list[Allocation]:
         if value:
             if not allocations:
                 raise SourceError("has a value before the first allocation", line=number)
-            allocations[-1].values.append(Assigned(value[1], value[2] or "{}", int(value[3]), int(value[4]), value[5]))
+            allocations[-1].values.append(_assigned(value, allocations[-1], number))
         elif line.startswith(("allocation", " value:")):
             raise SourceError("expected `allocation N: size BYTES, …:` or ` value: <N name @0> (size=…,offset=…): shape`", line=number)
     return allocations
+
+
+def _assigned(match: re.Match[str], allocation: Allocation, line: int) -> Assigned:
+    value = Assigned(match[1], match[2] or "{}", int(match[3]), int(match[4]), match[5])
+    check_place(value, allocation, line)
+    return value
+
+
+def check_place(value: Assigned, allocation: Allocation, line: int = 0) -> None:
+    """Refuse a value that is not inside its allocation."""
+    if value.offset + value.size > allocation.size:
+        place = f"{value.size:,} bytes at offset {value.offset:,} of allocation {allocation.number}, which has {allocation.size:,}"
+        raise SourceError(f"{value.instruction} has {place}; the buffer assignment is damaged, dump it again", line=line)
 
 
 def _allocation(match: re.Match[str]) -> Allocation:
@@ -94,13 +112,15 @@ def _allocation(match: re.Match[str]) -> Allocation:
         "constant" in words,
         color == HOST,
         [],
+        "thread-local" in words,
     )
 
 
 def read_live_ranges(text: str) -> LiveRanges:
     """The contents of a live-range text."""
-    if not text.startswith("HloLiveRange"):
-        raise SourceError("is not a live-range text; expected `HloLiveRange` in the first line", line=1)
+    header = _HEADER.match(text)
+    if not header:
+        raise SourceError("is not a live-range text; expected `HloLiveRange (max N):` in the first line", line=1)
     steps: list[str] = []
     ranges: dict[ValueName, tuple[int, int]] = {}
     at_peak: dict[ValueName, int] = {}
@@ -116,4 +136,4 @@ def read_live_ranges(text: str) -> LiveRanges:
             peak = int(point[1])
         elif value := _AT_PEAK.match(line):
             at_peak[value[1], value[2]] = int(value[3])
-    return LiveRanges(steps, ranges, peak, at_peak)
+    return LiveRanges(steps, ranges, peak, at_peak, int(header[1]))
