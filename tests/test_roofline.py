@@ -161,7 +161,9 @@ def test_the_commands_say_what_is_unknown(log: Path, capsys: pytest.CaptureFixtu
     text = capsys.readouterr().out
     assert "not judged" not in text, "nothing was measured"
     assert main(["cost", str(log), "--profile", str(KINETO / "compiled.json.gz"), "--device", "h200"]) == 0
-    assert re.search(r"\nnot judged +[\d.]+ µs, [\d.]+% of the device time: operations without an estimated time\n", capsys.readouterr().out)
+    assert re.search(
+        r"\nnot judged +[\d.]+ µs, [\d.]+% of the device time: operations without an estimated time\n", capsys.readouterr().out
+    )
     assert "partly          23 operations of unknown FLOPs: the time is that of the bytes" in text and "\nunknown" not in text
     assert main(["cost", str(log), "--by", "flops"]) == 0 and "unknown  23 operations of unknown FLOPs\n" in capsys.readouterr().out
     assert main(["passes", str(log), "--cost", "--device", "h200"]) == 0

@@ -18,6 +18,11 @@ UPDATES = frozenset(["dynamic_update_slice", "scatter"])
 _PARTIAL = SLICES | UPDATES
 
 
+_GENERATED = ("extern_kernels.", "Tensor.", "torch.ops.", "aten.", "inductor_ops.", "_quantized.")
+"""How operators are called in code that Inductor generates, where operands are views. Attributes of others are not looked at: of HLO, they
+are parsed when they are asked for."""
+
+
 class Fused(NamedTuple):
     """Bytes that a fusion's body moves, where that is less than the whole value: read, by operand, and written, by result."""
 
@@ -68,7 +73,7 @@ def operand_views(node: Node) -> list[tuple[int | str, ...]] | None:
 
 def viewed_bytes(graph: Graph, node: Node) -> Fused | None:
     """What an operation reads whose operands are views of its inputs: a view may be a part of a buffer."""
-    views = operand_views(node)
+    views = operand_views(node) if node.op.startswith(_GENERATED) else None
     if not views or len(views) != len(node.inputs):
         return None
     read = {}

@@ -234,7 +234,9 @@ def _facts(costs: Costs) -> list[tuple[str, str]]:
         facts.append(("partly", f"{count(costs.from_bytes, 'operation')} of unknown FLOPs: the time is that of the bytes"))
     if costs.unjudged and times is not None:
         share = costs.unjudged * max(times.steps, 1) / times.device_seconds
-        facts.append(("not judged", f"{short_seconds(costs.unjudged)}, {share:.1%} of the device time: operations without an estimated time"))
+        facts.append(
+            ("not judged", f"{short_seconds(costs.unjudged)}, {share:.1%} of the device time: operations without an estimated time")
+        )
     return facts + [("note", note) for note in costs.notes]
 
 
