@@ -10,9 +10,9 @@ from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
 from opscope.memory.flow import Flow, ValueKey
-from opscope.memory.reasons import INSTALLED
+from opscope.memory.reasons import INSTALLED, multiplies
 from opscope.memory.stacks import Stack, stacks
-from opscope.ops import facts_of, plain_name
+from opscope.ops import facts_of
 from opscope.program import Frame, Node, NodeKey, Program
 from opscope.readers.torch_memory import ALLOCATOR
 from opscope.recording.dumps.inductor_code import GENERATED_BY
@@ -65,7 +65,7 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
             if INSTALLED not in place[0] and place[1] and not place[1].endswith(">"):
                 members[place].append(key)
     members = _inside_of_step(frames, members)
-    products = frozenset(key for key, node in flow.forward.items() if _multiplies(program, node))
+    products = frozenset(key for key, node in flow.forward.items() if multiplies(program, node))
     filled = list(stacks(program, flow))
     names = Counter(function for _, function in members)
     for (file, function), inside in members.items():
@@ -116,13 +116,6 @@ def _own_frames(program: Program, node: Node) -> Sequence[Frame]:
     if node.source or facts_of(node.op).control != "fusion":
         return node.source
     return next((inner.source for name in node.calls for inner in reversed(program[name].nodes) if inner.source), ())
-
-
-def _multiplies(program: Program, node: Node) -> bool:
-    if facts_of(node.op).control == "fusion":
-        return any(facts_of(inner.op).category == "matmul" for name in node.calls for inner in program[name])
-    target = str(node.attrs.get("custom_call_target", "")) if plain_name(node.op) == "custom_call" else ""
-    return facts_of(node.op).category == "matmul" or any(word in target for word in ("matmul", "gemm", "conv"))
 
 
 def _calls(flow: Flow, function: Function, inside: Sequence[NodeKey], frames: Mapping[NodeKey, Sequence[Frame]]) -> dict[NodeKey, int]:

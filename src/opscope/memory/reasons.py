@@ -219,18 +219,39 @@ class Reasons:
                     yield at
 
     def _differentiated(self, reader: Node, graph: Graph, node: Node, output: int) -> list[str]:
-        """The forward nodes that a backward node differentiates and that made or read a value; those that only move or convert values, if
-        there are no others. Layers without names share their evidence, so links alone may lead to another layer."""
+        """The forward nodes that read a value and whose gradient a backward node computes from it; none if that cannot be decided. Layers
+        without names share their evidence, so links alone may lead to another layer."""
+        value = self._rearranged(graph, (node.id, output))
         names = [link.node for link in reader.links if link.kind == BACKWARD_OF]
         computing = [name for name in names if name in self._places and not _only_moves(self._places[name][1])]
-        value = self._rearranged(graph, (node.id, output))
-        running = [name for name in dict.fromkeys(map(self._running, computing or names)) if self._uses(graph, name, value)]
-        return running[:_MOST_NAMED]
+        linked = [name for name in dict.fromkeys(map(self._running, computing or names)) if self._uses(graph, name, value)]
+        if reader.op.startswith("aten."):  # autograd itself says what it differentiates
+            return linked[:_MOST_NAMED]
+        if multiplies(self.program, reader):
+            linked = self._multiplied(reader, graph, node, value)
+        elif facts_of(reader.op).control in ("", "fusion"):  # the gradient of a product is a product
+            linked = [name for name in linked if not multiplies(self.program, graph[name])]
+        return linked if len(linked) == 1 else []
+
+    def _multiplied(self, reader: Node, graph: Graph, node: Node, value: set[ValueRef]) -> list[str]:
+        """The forward products of a value with another one that is as large as the result of a backward product: its gradient is."""
+        found = []
+        readers = (graph.nodes[at] for at in self._readers(graph, node, reader))
+        for product in readers:
+            if self.direction.get((graph.name, product.id)) != FORWARD or not multiplies(self.program, product):
+                continue
+            others = [ref for ref in product.inputs if value.isdisjoint(self._rearranged(graph, ref))]
+            sizes = {_elements(graph[name], index) for name, index in others or product.inputs}
+            if sizes & {_elements(reader, at) for at in range(len(reader.outputs))} - {None}:
+                found.append(product.id)
+        return found
 
     def _uses(self, graph: Graph, name: str, value: set[ValueRef]) -> bool:
-        """Whether a node made one of these values, or reads one."""
-        if name not in graph or any(name == made for made, _ in value):
-            return name in graph
+        """Whether a node of the forward half reads one of these values. A loop, a branch or a call also returns what its gradient needs."""
+        if name not in graph or self.direction.get((graph.name, name)) != FORWARD:
+            return False
+        if any(name == made for made, _ in value):
+            return facts_of(graph[name].op).control not in ("", "fusion")
         return any(not value.isdisjoint(self._rearranged(graph, ref)) for ref in graph[name].inputs)
 
     def _rearranged(self, graph: Graph, ref: ValueRef) -> set[ValueRef]:
@@ -274,6 +295,19 @@ def _is_read(graph: Graph, node: Node, output: int) -> bool:
     """Whether something reads one of a node's results, or the graph returns it."""
     read = (ref for user in graph.users.get(node.id, ()) for ref in graph[user].inputs)
     return any(name == node.id and index in (output, WHOLE) for name, index in (*read, *graph.outputs))
+
+
+def multiplies(program: Program, node: Node) -> bool:
+    """Whether a node is a product of matrices or a convolution, or has one in it."""
+    if facts_of(node.op).control == "fusion":
+        return any(facts_of(inner.op).category == "matmul" for name in node.calls for inner in program[name])
+    target = str(node.attrs.get("custom_call_target", "")) if plain_name(node.op) == "custom_call" else ""
+    return facts_of(node.op).category == "matmul" or any(word in target for word in ("matmul", "gemm", "conv"))
+
+
+def _elements(node: Node, index: int) -> int | None:
+    number = 0 if index == WHOLE else index
+    return node.outputs[number].elements if number < len(node.outputs) else None
 
 
 def _only_moves(node: Node) -> bool:
