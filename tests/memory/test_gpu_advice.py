@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from opscope.errors import OpscopeError
 from opscope.memory.shown import planner_of, remember_source
 from opscope.memory.suggest import answer
-from opscope.memory.what_if import CHECKPOINT, Change, Planner
+from opscope.memory.what_if import CHECKPOINT, Change, Planner, change_of
 from opscope.readers.hlo import parse_hlo
 
 STEPS = Path(__file__).parent / "gpu_advice"
@@ -46,3 +47,25 @@ def test_a_reason_is_about_one_of_several_results(tmp_path: Path) -> None:
     reasons = {buffer.name: buffer.why for buffer in planner_for("blocks", tmp_path).memory.buffers}
     assert reasons["loop_multiply_tanh_fusion.3{1}"] == "saved for backward: loop_add_fusion.14 needs it"
     assert reasons["loop_multiply_tanh_fusion.3{0}"].startswith("saved for backward: gemm_fusion_dot.114 needs it")
+
+
+def test_a_change_of_a_loops_results_is_of_those_that_are_named(tmp_path: Path) -> None:
+    """What the iterations fill is in one place from before the loop to its last use, and half as large there all the time; what cannot be
+    estimated is refused."""
+    planner = planner_for("scan", tmp_path)
+    memory = planner.memory
+    saved = [each for each in memory.buffers if each.kind == "saved" and each.node.startswith("while") and each.last >= memory.peak]
+    stacks = [each for each in saved if each.type and each.type.dtype == "f32"]
+    assert len(stacks) > 1
+    inside = stacks[0].born - 1
+
+    def less(change: str, at: int) -> int:
+        after = planner.what_if([change_of(change)]).memory
+        return sum(each.bytes or 0 for each, _ in memory.live(at)) - sum(each.bytes or 0 for each, _ in after.live(at))
+
+    for at in (inside, memory.peak):
+        assert less(f"bf16={stacks[0].name}", at) == (stacks[0].bytes or 0) // 2
+        assert less(f"bf16={stacks[0].node}", at) >= sum(each.bytes or 0 for each in stacks) // 2
+    for name in (stacks[0].name, stacks[0].node):
+        with pytest.raises(OpscopeError, match="all of a loop would run again"):
+            planner.what_if([change_of(f"recompute={name}")])

@@ -157,13 +157,19 @@ def _size(buffers: Iterable[Buffer]) -> int:
 def _lines(planner: Planner, saved: Mapping[NodeKey, list[Buffer]]) -> list[_Option]:
     """Values by the line that makes them, where no functions are known."""
     lines: dict[tuple[str, ...], list[Buffer]] = defaultdict(list)
-    for buffers in saved.values():
-        for buffer in buffers:
+    for (_, node), buffers in saved.items():
+        for buffer in buffers if not planner.is_loop(node) else ():
             lines[line_of(buffer)].append(buffer)
     # The change of the program is one for every value of the line, also for those of other steps of a recording.
     every: dict[tuple[str, ...], list[Buffer]] = defaultdict(list)
     for buffer in planner.memory.buffers:
-        if buffer.kind == "saved" and buffer.bytes and line_of(buffer) in lines and planner.gap(buffer) is not None:
+        if (
+            buffer.kind == "saved"
+            and buffer.bytes
+            and line_of(buffer) in lines
+            and planner.gap(buffer)
+            and not planner.is_loop(buffer.node)
+        ):
             every[line_of(buffer)].append(buffer)
     options = []
     for line, buffers in lines.items():

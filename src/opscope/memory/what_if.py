@@ -22,6 +22,8 @@ from opscope.memory.flow import Flow, ValueKey, value_key
 from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.stacks import Stack
 from opscope.naming import suggest as similar
+from opscope.ops import facts_of
+from opscope.ops.facts import LOOPS
 from opscope.program import NodeKey, Program
 
 Action: TypeAlias = Literal["recompute", "offload", "bf16"]
@@ -84,7 +86,8 @@ class Planner:
         """What is in use. How much XLA would reserve for another plan is not known."""
         self.flow = Flow(program, memory)
         self.flops = {node: value for graph in self.program for node, value in graph.metrics.get(FLOPS.name, {}).items()}
-        self._names = {buffer.node for buffer in memory.buffers}
+        self._names = {name for buffer in memory.buffers for name in (buffer.node, buffer.name)}
+        """Of nodes, and of single results: `while.3{5}`."""
         self._buffers = {value_key(buffer): buffer for buffer in memory.buffers}
 
     @cached_property
@@ -99,15 +102,16 @@ class Planner:
         nodes.update(also or {})
         loops = self._loops(changes)
         gaps = {key: gap for key, buffer in self._buffers.items() if (gap := self._gap_with(buffer, actions, nodes))}
-        again = {key for key in gaps if actions.get(self._buffers[key].node) != "offload"}
+        again = {key for key in gaps if _action(actions, self._buffers[key]) != "offload"}
         recomputed = again | {key for key, buffer in self._buffers.items() if (buffer.graph, buffer.node) in nodes}
         needed, until = self._needed(self._first_needed(again, gaps, nodes), recomputed, gaps)
+        halved = self._carried(buffer for buffer in self.memory.buffers if _action(actions, buffer) == "bf16")
         buffers: list[Buffer] = []
         for buffer in self.memory.buffers:
             key = value_key(buffer)
             gap = gaps.get(key)
             if gap is None:
-                buffers.append(_smaller(buffer) if actions.get(buffer.node) == "bf16" else buffer)
+                buffers.append(_smaller(buffer, halved[key]) if key in halved else buffer)
             else:
                 start = min(needed.get(key, gap[1]), gap[1])
                 buffers += [buffer._replace(last=gap[0]), buffer._replace(born=gap[1])]
@@ -139,9 +143,36 @@ class Planner:
                 nodes.update((key, chosen.calls[key]) for key in chosen.recomputed)
             elif change.node not in self._names:
                 raise OpscopeError(f"{self.memory.name}: no buffer is made by {change.node!r}{similar(change.node, self._names)}")
+            elif change.action == "recompute" and self.is_loop(change.node.partition("{")[0]):
+                raise OpscopeError(
+                    f"{change.node}: all of a loop would run again to recompute what it returns, which is not estimated; "
+                    f"{CHECKPOINT}=FUNCTION recomputes what each iteration saves"
+                )
             else:
                 actions[change.node] = change.action
         return actions, nodes
+
+    def is_loop(self, node: str) -> bool:
+        return node in self._loop_ids
+
+    @cached_property
+    def _loop_ids(self) -> frozenset[str]:
+        return frozenset(node.id for graph in self.program for node in graph if facts_of(node.op).control in LOOPS)
+
+    def _carried(self, smaller: Iterable[Buffer]) -> dict[ValueKey, str]:
+        """The types of values that get smaller, also of what a loop has in the same place until it returns them."""
+        types = {value_key(buffer): buffer.type.dtype for buffer in smaller if buffer.type}
+        returned = [self._buffers[key] for key in types if self.is_loop(self._buffers[key].node)]
+        places: dict[tuple[object, int | None, int], list[Buffer]] = defaultdict(list)
+        for buffer in self.memory.buffers if returned else ():
+            places[buffer.slot, buffer.bytes, buffer.last].append(buffer)
+        for buffer in returned:
+            waiting = [buffer] if buffer.slot is not None else []
+            for each in waiting:  # grows while it is walked
+                before = [other for other in places[each.slot, each.bytes, each.born] if value_key(other) not in types]
+                types.update((value_key(other), types[value_key(buffer)]) for other in before)
+                waiting += before
+        return types
 
     def _loops(self, changes: Iterable[Change]) -> dict[ValueKey, Stack]:
         """The stacks of loops of which only the part of one iteration is there, while that is recomputed."""
@@ -157,7 +188,7 @@ class Planner:
 
     def _gap_with(self, buffer: Buffer, actions: dict[str, str], nodes: Mapping[NodeKey, str]) -> _Gap | None:
         """When a value is not in memory with these changes."""
-        if actions.get(buffer.node) in ("recompute", "offload"):
+        if _action(actions, buffer) in ("recompute", "offload"):
             return self.gap(buffer)
         return self.saved_gap(buffer) if (buffer.graph, buffer.node) in nodes else None
 
@@ -233,6 +264,10 @@ def _part(buffer: Buffer, parts: int) -> Buffer:
     return buffer if parts == 1 or buffer.bytes is None else buffer._replace(bytes=buffer.bytes // parts)
 
 
-def _smaller(buffer: Buffer) -> Buffer:
-    factor = _TIMES_SMALLER.get(buffer.type.dtype, 1) if buffer.type else 1
-    return buffer if buffer.bytes is None else buffer._replace(bytes=buffer.bytes // factor)
+def _smaller(buffer: Buffer, dtype: str) -> Buffer:
+    return buffer if buffer.bytes is None else buffer._replace(bytes=buffer.bytes // _TIMES_SMALLER.get(dtype, 1))
+
+
+def _action(actions: Mapping[str, str], buffer: Buffer) -> str | None:
+    """What is done to one result, or to all results of its node."""
+    return actions.get(buffer.name, actions.get(buffer.node))

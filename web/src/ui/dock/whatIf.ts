@@ -9,7 +9,7 @@ export class WhatIf {
   /** What went wrong, or that nothing can be suggested. */
   problem: string | undefined;
   busy = false;
-  /** By the id of a node, what is done to its values. */
+  /** By the id of a node, what is done to its values; by that of one of its results (`while.3{5}`), to that one only. */
   private readonly actions = new Map<string, string>();
   private checkpointed: ReadonlySet<number> = new Set();
   private latest = 0;
@@ -28,9 +28,9 @@ export class WhatIf {
     return this.place()?.kind === "url";
   }
 
-  /** What is done to the values of nodes; empty: nothing; undefined: not the same to all of them. */
+  /** What is done to results of nodes; empty: nothing; undefined: not the same to all of them. */
   actionOn(ids: readonly string[]): string | undefined {
-    const [first, ...others] = new Set(ids.map((id) => this.actions.get(id) ?? ""));
+    const [first, ...others] = new Set(ids.map((id) => this.actions.get(id) ?? this.actions.get(nodeOf(id)) ?? ""));
     return others.length > 0 ? undefined : first;
   }
 
@@ -43,7 +43,7 @@ export class WhatIf {
   set(ids: readonly string[], action: string): Promise<void> {
     for (const id of ids) {
       if (action) this.actions.set(id, action);
-      else this.actions.delete(id);
+      else for (const each of [id, nodeOf(id)]) this.actions.delete(each);
     }
     return this.ask(false);
   }
@@ -102,4 +102,9 @@ export class WhatIf {
     this.busy = false;
     this.changed();
   }
+}
+
+/** The node that makes a result: `while.3` for `while.3{5}`. */
+function nodeOf(id: string): string {
+  return id.replace(/\{[^{]*$/, "");
 }
