@@ -16,7 +16,7 @@ from torch import nn
 import opscope
 from opscope.loading import load_all
 from opscope.memory.shown import memory_of, planner_of, remember_source
-from opscope.memory.suggest import answer
+from opscope.memory.suggest import MERGED, answer
 from opscope.memory.what_if import Change, Planner
 
 pytestmark = pytest.mark.frameworks
@@ -100,6 +100,7 @@ def planner(network: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pl
 @pytest.mark.slow
 def test_the_advice_for_jax_lowers_the_peak_as_estimated(network: ModuleType, planner: Planner) -> None:
     found = answer(planner, [], suggests=True)
+    assert found.note == MERGED
     assert found.advice and {each.name for each in (*found.suggestions, *found.others)} >= {"block", "block:dots_saveable", "attend"}
     assert not planner.checkpoints.keys() & {"step", "loss"}, "they compute no more than the calls of `block`"
     before, residuals = _bytes_used(network), _residual_bytes(network)
@@ -138,6 +139,7 @@ def test_what_a_loop_saves_is_not_there_if_what_it_repeats_is_checkpointed(tmp_p
     remember_source(str(text), program)
     planner = planner_of(program)
     found = answer(planner, [], suggests=True)
+    assert found.advice and not found.note
     assert {each.name for each in (*found.suggestions, *found.others)} >= {"block", "block:dots_saveable"}
     peak = planner.what_if([Change("checkpoint", "block")]).memory.live_peak
     jax.clear_caches()

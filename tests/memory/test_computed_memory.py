@@ -10,6 +10,7 @@ from conftest import ROOT, load_file
 import opscope
 from opscope.errors import OpscopeError
 from opscope.memory.model import Buffer, Memory
+from opscope.memory.report import to_json
 from opscope.memory.schedule import computed_memory
 from opscope.memory.sources import read_memory
 from opscope.memory.xla_files import find_reports, program_of, reported_memory
@@ -200,6 +201,9 @@ def test_a_joint_graph_keeps_gradients_and_what_a_derivative_makes_until_it_retu
     gradient = buffer_of(memory, "mul_2")
     assert (gradient.kind, gradient.why, gradient.last) == ("gradient", "gradient of w", len(memory.steps))
     assert not any(buffer.name == "grad.w" for buffer in memory.buffers), "a mark has no memory of its own"
+    last_use = {row["node"]: (row["last_use"], memory.step_at(row["last"])) for row in to_json(memory, memory.peak, "buffer")["live"]}
+    assert last_use["sin"] == ("pow_1", "mul_1"), "who reads it, and when it is freed"
+    assert last_use["pow_1"] == ("mul", "mul_1") and last_use["w"] == ("", "")
 
 
 def test_the_derivative_of_softmax_has_a_workspace() -> None:

@@ -34,7 +34,9 @@ def test_checkpoints_save_on_a_gpu_what_is_estimated(name: str, tmp_path: Path) 
     assert planner.memory.origin == "reported"
     before = MEASURED["jax", name, "", "gpu"]
     assert 0.99 * before["reserved"] < planner.memory.live_peak <= before["reserved"] < before["measured"]
-    assert answer(planner, [], suggests=True).advice, "something is suggested, also for a loop"
+    found = answer(planner, [], suggests=True)
+    assert found.advice, "something is suggested, also for a loop"
+    assert not found.note, "what XLA for the CPU merges is not about this program"
     for change in ("block", "block:dots_saveable", "attend", "mlp"):
         after = MEASURED["jax", name, change, "gpu"]
         estimate = planner.memory.live_peak - planner.what_if([Change(CHECKPOINT, f"_network.<locals>.{change}")]).memory.live_peak

@@ -77,6 +77,15 @@ def test_at_another_node_other_buffers_are_alive(gpu_dump: Path, run: Run) -> No
 
 
 @pytest.mark.slow
+def test_what_if_names_the_module_as_the_table_does_and_recomputes_no_argument(gpu_dump: Path, run: Run) -> None:
+    (memory,) = read_memory(str(gpu_dump))
+    done = run("memory", gpu_dump, "--what-if", "offload=while.15")
+    assert done.stdout.splitlines()[0].split() == ["program", memory.name], done.stderr
+    wrong = run("memory", gpu_dump, "--what-if", "recompute=img.1")
+    assert wrong.returncode == 2 and "img.1 is an argument of the program, and nothing computes it" in wrong.stderr
+
+
+@pytest.mark.slow
 def test_the_lane_is_written_as_a_picture(gpu_dump: Path, run: Run, tmp_path: Path) -> None:
     done = run("memory", gpu_dump, "-o", tmp_path / "lane.svg")
     assert done.returncode == 0, done.stderr

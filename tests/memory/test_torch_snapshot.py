@@ -94,7 +94,7 @@ def test_a_tuple_is_not_a_key() -> None:
     """Python crashes when it hashes a tuple that is nested a million levels deep."""
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
         for data in ({(1,): 2}, {"a": 1, (((),),): 2}):
-            with pytest.raises(SourceError, match="is not a complete pickle of plain data: TypeError: a tuple as a key"):
+            with pytest.raises(SourceError, match="is not a complete pickle of plain data: a tuple as a key"):
                 read_plain_pickle(pickle.dumps(data, protocol))
 
 
@@ -106,12 +106,34 @@ def test_a_damaged_or_other_pickle_is_one_line(run: Run, tmp_path: Path) -> None
         "other": (pickle.dumps([1, 2]), "is a pickle, but not a memory snapshot"),
         "empty": (pickle.dumps({"segments": [], "device_traces": [[]]}), "has no events"),
         "strange": (pickle.dumps({"segments": [3], "device_traces": [[{"action": "alloc"}]]}), "that opscope does not understand"),
+        "first protocol": (pickle.dumps(Evil(), 0), "torch-memory (not a pickle of protocol 2 or later)"),
     }
     for name, (data, message) in cases.items():
         file = tmp_path / f"{name}.pickle"
         file.write_bytes(data)
         done = run("memory", file)
         assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, (name, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("segments", "events", "message"),
+    [
+        ([], [{"action": "alloc", "addr": 0, "size": -5}], r"event 0 \(alloc\) has a size of -5 bytes; write it again"),
+        ([{"address": 0, "total_size": -1, "blocks": []}], [{"action": "alloc", "addr": 0, "size": 5}], "segment at 0 has a negative size"),
+        (
+            [{"address": 0}],
+            [{"action": "alloc", "addr": 0, "size": 5}],
+            "does not understand: a part of it has no 'total_size'; write it again",
+        ),
+        (["x"], [{"action": "alloc"}], "does not understand: a part of it is not of the type that torch writes; write it again"),
+    ],
+)
+def test_what_no_allocator_writes_is_refused_in_plain_words(segments: Any, events: Any, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "memory.pickle"
+    file.write_bytes(pickle.dumps({"segments": segments, "device_traces": [events]}))
+    with pytest.raises(SourceError, match=message) as error:
+        read_memory(str(file))
+    assert "Error:" not in str(error.value)
 
 
 def test_a_snapshot_is_a_program_whose_memory_is_the_snapshot() -> None:

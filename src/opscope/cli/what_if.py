@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.cli.progress import progress
 from opscope.cli.source import read_one
 from opscope.cli.table import blocks, count, table
+from opscope.errors import OpscopeError
 from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
@@ -27,6 +28,10 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
 
     changes = [change_of(text) for text in what_if]
     program = read_one(source, format, module, part)
+    given = {node.id for node in program.main if node.is_argument}
+    for change in changes:
+        if change.action == "recompute" and change.node in given:
+            raise OpscopeError(f"{source}: {change.node} is an argument of the program, and nothing computes it; try offload= or bf16=")
     remember_source(source, program)
     with progress(f"planning {source}"):
         planner = planner_of(program)
@@ -38,7 +43,7 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
     total = memory_of(program).peak_bytes
     reserved = f" (of {short_bytes(total)} reserved)" if short_bytes(total) != short_bytes(before) else ""
     facts = [
-        ("program", program.name),
+        ("program", planner.memory.name),
         ("in use at the peak", f"{short_bytes(before)}{reserved}, with these changes {short_bytes(result.memory.live_peak)}, estimated"),
         ("computed again", _again(result)),
     ]

@@ -68,6 +68,8 @@ class Buffer(NamedTuple):
     """Why it is alive."""
     scope: tuple[str, ...] = ()
     source: str = ""
+    read: int | None = None
+    """The position of what reads it last, if it stays longer than that."""
 
     @property
     def name(self) -> str:

@@ -85,7 +85,7 @@ def _row_json(memory: Memory, row: Live) -> dict[str, Any]:
         "kind": buffer.kind,
         "born": buffer.born,
         "last": buffer.last,
-        "last_use": memory.step_at(buffer.last),
+        "last_use": memory.step_at(buffer.last if buffer.read is None else min(buffer.read, buffer.last)),
         "why": buffer.why,
         "scope": "/".join(buffer.scope),
         "module": "/".join(buffer.scope),

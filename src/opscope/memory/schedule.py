@@ -41,14 +41,14 @@ def computed_memory(program: Program, *, explain: bool = True) -> Memory:
 def _computed(program: Program, explain: bool) -> Memory:
     order = running_order(program)
     aliases = Aliases(program, order.graphs)
-    lifetimes = _lifetimes(program, order, aliases)
+    lifetimes, read = _lifetimes(program, order, aliases)
     allocations = allocations_of(aliases, lifetimes)
     reasons = Reasons(program) if explain else None
     if program.attrs.get("is_scheduled") != "true":
-        buffers = _buffers(program, order, aliases, lifetimes, allocations, {}, reasons)
+        buffers = _buffers(program, order, aliases, (lifetimes, read), allocations, {}, reasons)
         return Memory(program.name, "computed", order.steps, buffers, order.graph_names)
     plan = make_plan(aliases, allocations, takeovers(program, order, aliases))
-    buffers = _buffers(program, order, aliases, lifetimes, allocations, plan.slots, reasons)
+    buffers = _buffers(program, order, aliases, (lifetimes, read), allocations, plan.slots, reasons)
     return Memory(program.name, "computed", order.steps, buffers, order.graph_names, reserved=plan.reserved, split=plan.split)
 
 
@@ -58,7 +58,7 @@ def schedule_ranges(program: Program, tuples: Container[str]) -> LiveRanges:
     order = running_order(program)
     aliases = Aliases(program, order.graphs)
     ranges = {(node.id, "{}"): span for node, span in _tables(order, tuples)}
-    for value, span in zip(aliases.values, _lifetimes(program, order, aliases), strict=True):
+    for value, span in zip(aliases.values, _lifetimes(program, order, aliases)[0], strict=True):
         ranges[value.node.id, f"{{{value.output}}}"] = span
         if value.node.id not in tuples:
             ranges[value.node.id, "{}"] = span
@@ -82,8 +82,8 @@ def _tables(order: Order, tuples: Container[str]) -> Iterator[tuple[Node, Span]]
             yield node, (order.start[graph.name] if node.is_argument else order.position[graph.name, name], last[name])
 
 
-def _lifetimes(program: Program, order: Order, aliases: Aliases) -> list[Span]:
-    """The first and the last position of each value."""
+def _lifetimes(program: Program, order: Order, aliases: Aliases) -> tuple[list[Span], dict[int, int]]:
+    """The first and the last position of each value; and of those that stay until a derivative returns, the position of the last reader."""
     first = [order.start[value.graph] if value.node.is_argument else order.position[value.graph, value.node.id] for value in aliases.values]
     last = [order.position[value.graph, value.node.id] for value in aliases.values]
     for graph in order.graphs:
@@ -98,11 +98,14 @@ def _lifetimes(program: Program, order: Order, aliases: Aliases) -> list[Span]:
                     last[value] = max(last[value], order.end[condition])
         for value in aliases.results(graph):
             last[value] = max(last[value], order.end[graph.name])
+    read: dict[int, int] = {}
     for nodes in _backward_functions(program.main):
         end = order.position[program.entry, nodes[-1].id]
         for node in nodes:
             for value in (*aliases.operands(program.main, node), *aliases.made_by(program.main, node)):
-                last[value] = max(last[value], end)
+                if end > last[value]:
+                    read.setdefault(value, last[value])
+                    last[value] = end
     for node in program.main:
         if node.role == "gradient":
             for value in aliases.operands(program.main, node):
@@ -110,7 +113,7 @@ def _lifetimes(program: Program, order: Order, aliases: Aliases) -> list[Span]:
     for value in aliases.arguments(program.main):
         if value not in aliases.donated:
             last[value] = len(order.steps)
-    return list(zip(first, last, strict=True))
+    return list(zip(first, last, strict=True)), {value: at for value, at in read.items() if last[value] < len(order.steps)}
 
 
 def _backward_functions(graph: Graph) -> Iterator[list[Node]]:
@@ -126,7 +129,7 @@ def _buffers(
     program: Program,
     order: Order,
     aliases: Aliases,
-    lifetimes: list[Span],
+    lifetimes: tuple[list[Span], Mapping[int, int]],
     allocations: Mapping[int, Allocation],
     slots: Mapping[int, int],
     reasons: Reasons | None,
@@ -139,10 +142,11 @@ def _buffers(
         slot = slots.get(key, key)
         for number in allocation.values:
             value = aliases.values[number]
-            born, last = lifetimes[number]
+            born, last = lifetimes[0][number]
             kind, why = _kind(program, aliases, allocation, value, gradients.get(key, ""), last >= end)
             output = f"{{{value.output}}}" if len(value.node.outputs) > 1 else ""
-            buffer = Buffer(value.node.id, value.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why)
+            read = lifetimes[1].get(number)
+            buffer = Buffer(value.node.id, value.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why, read=read)
             buffers.append(reasons.explained(buffer, *order.node_at(last)) if reasons else buffer)
     buffers += _workspaces(order, aliases, GENERATED_BY in program.attrs)
     buffers.sort(key=lambda buffer: (buffer.born, buffer.last))

@@ -65,6 +65,10 @@ MERGED = "XLA for the CPU merges what jax.checkpoint recomputes, unless you comp
 """Why a peak may not fall by what is estimated."""
 
 
+_OF_GPU = ("fingerprint_before_lhs", "fusion_backend_config", "operation_queue_id")
+"""What XLA for a GPU writes into the attributes of a module and of its instructions."""
+
+
 KNOWN_ERROR = "on an H200, 19 checkpoints lowered the peak by 0.93 to 1.32 times what was estimated"
 """`benchmarks/memory_advice.py` measured it. A call that is recomputed is counted as a whole, and XLA fuses a part of it."""
 
@@ -91,8 +95,18 @@ def answer(planner: Planner, changes: Sequence[Change], suggests: bool) -> Answe
     together = [*changes, *(change for each in suggestions for change in each.changes)]
     result = planner.what_if(together)
     advice = list(dict.fromkeys(line for each in suggestions for line in each.code))
-    note = MERGED if any("jax.checkpoint" in line for line in advice) else ""
+    note = MERGED if any("jax.checkpoint" in line for line in advice) and _may_be_merged(planner, suggestions) else ""
     return Answer(together, suggestions, others, result, advice, note, _left_out(planner, suggestions) if suggests else [])
+
+
+def _may_be_merged(planner: Planner, suggestions: Sequence[Suggestion]) -> bool:
+    """Whether XLA for the CPU would merge what is recomputed: not in a loop, whose forward and backward halves are different loops, and not
+    if the program is for a GPU."""
+    attrs = [planner.program.attrs.get("frontend_attributes", ""), *(node.attrs.get("backend_config", "") for node in planner.program.main)]
+    if any(word in str(each) for each in attrs for word in _OF_GPU):
+        return False
+    stacked = {key for each in planner.checkpoints.values() for key in each.stacked}
+    return any(value_key(buffer) not in stacked for each in suggestions for buffer in each.buffers)
 
 
 def suggest(planner: Planner, given: Sequence[Change] = ()) -> tuple[list[Suggestion], list[Suggestion]]:

@@ -15,7 +15,7 @@ _ALLOCATED = Metric("allocated bytes", "B", "sum", "measured")
 
 
 def sniff(source: Source) -> Verdict:
-    return Verdict(0.5, "begins like a pickle") if is_snapshot(source) else Verdict(0, "not a pickle")
+    return Verdict(0.5, "begins like a pickle") if is_snapshot(source) else Verdict(0, "not a pickle of protocol 2 or later")
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:

@@ -43,8 +43,10 @@ def read_plain_pickle(data: bytes, progress: Progress | None = None) -> Any:
     """The value in a pickle. Anything but plain data is an error, and nothing of it is imported or called."""
     try:
         return _Reader(data, progress).read()
-    except (struct.error, IndexError, KeyError, TypeError, UnicodeDecodeError) as error:
-        raise SourceError(f"is not a complete pickle of plain data: {type(error).__name__}: {error}") from None
+    except TypeError as error:
+        raise SourceError(f"is not a complete pickle of plain data: {error}; write it again") from None
+    except (struct.error, LookupError, UnicodeDecodeError):
+        raise SourceError("is not a complete pickle of plain data: it is truncated or damaged; write it again") from None
 
 
 class _Reader:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from opscope.errors import SourceError, blamed_on_source
+from opscope.errors import SourceError
 from opscope.plugin import Progress
 from opscope.readers.source import Source
 from opscope.readers.torch_memory.frames import Place, place_of
@@ -24,6 +24,9 @@ _SMALL = 1 << 20
 """Requests up to this size come from small segments, and from a large one no less is split off."""
 _GROWS = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
 """Events with which the allocator takes memory from the device, or gives it back."""
+
+_STRANGE = "is a memory snapshot that opscope does not understand:"
+_AGAIN = "write it again with torch.cuda.memory._dump_snapshot(file)"
 
 Event = Mapping[str, Any]
 
@@ -92,9 +95,13 @@ def read_devices(source: Source, progress: Progress | None = None) -> list[Devic
     snapshot = read_plain_pickle(source.read_bytes(), progress)
     if not isinstance(snapshot, dict) or not {"segments", "device_traces"} <= snapshot.keys():
         raise SourceError("is a pickle, but not a memory snapshot; write one with torch.cuda.memory._dump_snapshot(file)")
-    with blamed_on_source("is a memory snapshot that opscope does not understand"):
+    try:
         traces = snapshot["device_traces"]
         devices = [_device(snapshot, number, traces[number]) for number in range(len(traces)) if traces[number]]
+    except KeyError as error:
+        raise SourceError(f"{_STRANGE} a part of it has no {error}; {_AGAIN}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise SourceError(f"{_STRANGE} a part of it is not of the type that torch writes; {_AGAIN}") from error
     if not devices:
         raise SourceError("has no events; call torch.cuda.memory._record_memory_history() before the run")
     return devices
@@ -102,9 +109,20 @@ def read_devices(source: Source, progress: Progress | None = None) -> list[Devic
 
 def _device(snapshot: Mapping[str, Any], number: int, events: Sequence[Event]) -> Device:
     segments = [segment for segment in snapshot["segments"] if segment.get("device", 0) == number]
+    _check_sizes(segments, events)
     replay = _Replay(segments, events, bool(snapshot.get("allocator_settings", {}).get("expandable_segments")))
     replay.run()
     return Device(f"device {number}", replay.steps, replay.lives, _held(segments, events))
+
+
+def _check_sizes(segments: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> None:
+    """Refuse sizes that no allocator writes, instead of counting them."""
+    for number, event in enumerate(events):
+        if event.get("size", 0) < 0:
+            raise SourceError(f"event {number} ({event['action']}) has a size of {event['size']} bytes; {_AGAIN}")
+    for segment in segments:
+        if any(size < 0 for size in (segment["total_size"], *(block["size"] for block in segment["blocks"]))):
+            raise SourceError(f"the segment at {segment['address']} has a negative size; {_AGAIN}")
 
 
 def _held(segments: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> list[tuple[int, int]]:
