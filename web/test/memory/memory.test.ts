@@ -20,6 +20,7 @@ interface Expected {
   peak: number;
   peakBytes: number;
   unknown: number;
+  read: Record<string, number>;
   totals: number[];
   byKind: number[][];
   live: [why: string, bytes: number | null, shares: string[]][][];
@@ -49,6 +50,11 @@ describe("memory that Python wrote", () => {
     const strangers = [...memory.node.keys()].filter((buffer) => memory.node[buffer] < 0);
     expect(strangers.length).toBeGreaterThan(3);
     expect(new Set(strangers.map((buffer) => memory.strings.at(memory.nameOf[buffer])))).toEqual(new Set(["elsewhere"]));
+  });
+
+  it("knows what reads a buffer last, which may be before it is freed", () => {
+    expect(Object.fromEntries([...memory.read].map((at, buffer) => [why(buffer), at]))).toEqual(expected.read);
+    expect([...memory.read].some((at, buffer) => at < memory.last[buffer])).toBe(true);
   });
 
   it("has the same bytes in use at every position, in total and by kind", () => {

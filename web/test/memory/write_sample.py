@@ -25,7 +25,9 @@ def buffer(number: int) -> Buffer:
     slot = (random.randrange(40), 0) if random.random() < 0.7 else None
     size = None if number % 29 == 0 else random.choice((0, 64, 1000, 5_000_000_000, random.randrange(9000)))
     node = f"n.{born}" if number % 31 else "elsewhere"
-    return Buffer(node, size, kind, born, last, "main", "", slot, None, f"why {number}", (f"layer_{number % 3}",), f"model.py:{number % 5}")
+    read = (born + last) // 2 if number % 3 == 0 else None
+    scope, source = (f"layer_{number % 3}",), f"model.py:{number % 5}"
+    return Buffer(node, size, kind, born, last, "main", "", slot, None, f"why {number}", scope, source, read)
 
 
 buffers = sorted((buffer(number) for number in range(300)), key=lambda each: (each.born, each.last))
@@ -34,6 +36,7 @@ expected = {
     "peak": memory.peak,
     "peakBytes": memory.peak_bytes,
     "unknown": memory.unknown,
+    "read": {each.why: each.last if each.read is None else each.read for each in buffers},
     "totals": [memory.bytes_at(position) for position in range(STEPS)],
     "byKind": [
         [sum(row.buffer.bytes or 0 for row in memory.live(position) if row.buffer.kind == kind) for kind in KINDS]

@@ -43,6 +43,7 @@ def encode_memory(memory: Memory, program: Program | None, **fields: Any) -> byt
     out.integers("kind", [KINDS.index(buffer.kind) for buffer in buffers])
     out.deltas("born", [buffer.born for buffer in buffers])
     out.integers("length", [buffer.last - buffer.born for buffer in buffers])
+    out.integers("unread", [0 if buffer.read is None else max(0, buffer.last - buffer.read) for buffer in buffers])
     slots: dict[object, int] = {None: -1}
     out.integers("slot", [slots.setdefault(buffer.slot, len(slots) - 1) for buffer in buffers])
     out.integers("output", [strings[buffer.output] for buffer in buffers])

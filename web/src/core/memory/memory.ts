@@ -39,6 +39,8 @@ export interface MemoryData {
   readonly kind: Int32Array;
   readonly born: Int32Array;
   readonly last: Int32Array;
+  /** The position of what reads it last, which may be before `last`. */
+  readonly read: Int32Array;
   /** Buffers in the order in which they end. */
   readonly byEnd: Int32Array;
   /** Buffers of one slot share memory; -1: it shares with none. */
@@ -87,6 +89,7 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
   const born = sections.integers("born");
   const length = sections.integers("length");
   const last = born.map((at, i) => at + length[i]);
+  const unread = sections.integers("unread");
   const column = (name: string) => sections.integers(name);
   return {
     name: fields.name,
@@ -113,6 +116,7 @@ export function decodeMemory(bytes: Uint8Array): MemoryData {
     kind: column("kind"),
     born,
     last,
+    read: last.map((at, i) => at - unread[i]),
     byEnd: Int32Array.from(last.keys()).sort((a, b) => last[a] - last[b]),
     slot: column("slot"),
     slotCount: fields.slots,

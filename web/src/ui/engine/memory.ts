@@ -101,7 +101,7 @@ export class ShownMemory {
         why: text(memory.why),
         module: repeats ? anyLayer(text(memory.module)) : text(memory.module),
         source: text(memory.source),
-        lastUse: this.runsAt(memory.last[buffer]),
+        lastUse: this.runsAt(memory.read[buffer]),
         shares,
       },
     };
