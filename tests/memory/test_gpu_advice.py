@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from opscope.errors import OpscopeError
+from opscope.memory.reasons import multiplies
 from opscope.memory.shown import planner_of, remember_source
 from opscope.memory.suggest import answer
 from opscope.memory.what_if import CHECKPOINT, Change, Planner, change_of
@@ -71,3 +72,19 @@ def test_a_change_of_a_loops_results_is_of_those_that_are_named(tmp_path: Path) 
     for name in (stacks[0].name, stacks[0].node):
         with pytest.raises(OpscopeError, match="all of a loop would run again"):
             planner.what_if([change_of(f"recompute={name}")])
+
+
+def test_iterations_compute_again_only_what_is_not_kept(tmp_path: Path) -> None:
+    """With the policy, no product; without it, each one once, but not the last one, whose result nothing else of the iteration needs."""
+    planner = planner_for("scan", tmp_path)
+    name = "_network.<locals>.block"
+    whole = planner.checkpoints[name]
+    (times,) = {each.parts for each in whole.stacked.values()}
+    bodies = {each.part[0] for each in whole.stacked.values()}
+    inside = [(key, planner.flow.forward[key]) for key in whole.inside if key[0] in bodies]
+    products = [planner.flops[key[1]] for key, node in inside if multiplies(planner.program, node)]
+    assert len(products) > 2
+    again = planner.what_if([Change(CHECKPOINT, f"{name}:dots_saveable")]).flops
+    assert 0 < again < times * min(products)
+    everything = planner.what_if([Change(CHECKPOINT, name)]).flops
+    assert times * (sum(products) - max(products)) <= everything < times * sum(products)

@@ -155,3 +155,31 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
         wrong.returncode == 2
         and "a change is one of recompute=NODE, offload=NODE, bf16=NODE, checkpoint=FUNCTION, not 'forget=wide.0'" in wrong.stderr
     )
+
+
+def test_equal_calls_are_recomputed_equally() -> None:
+    """The first call's mask is fused in another way, and its product comes before what the calls are told apart by."""
+    builder = ProgramBuilder("step", "main")
+    main = builder.graph("main")
+    last = main.node("x", "parameter", outputs=[SMALL], role="parameter").id
+
+    def node(name: str, inputs: list[str], type_: TensorType, line: int) -> str:
+        frames = [Frame("model.py", line, "attend")] if line else []
+        frames.append(Frame("model.py", 20, "loss"))
+        return main.node(name, "sine", [(each, 0) for each in inputs], [type_], source=frames, attrs={DIRECTION_ATTR: FORWARD}).id
+
+    for i in range(4):
+        query = node(f"query.{i}", [last], TensorType("f32", (500,)), 1)
+        key = node(f"key.{i}", [last], TensorType("f32", (500,)), 1)
+        score = node(f"score.{i}", [query, key], BIG, 2)
+        masked = node(f"mask_select.{i}" if i else "first_select.0", [score], BIG, 3)
+        last = node(f"sum.{i}", [last, node(f"out.{i}", [masked, query], SMALL, 4)], SMALL, 0)
+    for i in reversed(range(4)):
+        inputs = [(last, 0), (f"query.{i}", 0), (f"key.{i}", 0), (f"score.{i}", 0)]
+        last = main.node(f"grad.{i}", "multiply", inputs, [SMALL], attrs={DIRECTION_ATTR: BACKWARD}).id
+    main.outputs.append((last, 0))
+    program = builder.build()
+    attend = Planner(program, computed_memory(program)).checkpoints["attend"]
+    for kind in ("query", "key", "score"):
+        assert [attend.calls["main", f"{kind}.{i}"] for i in range(4)] == [f"attend {i + 1}" for i in range(4)]
+        assert {("main", f"{kind}.{i}") for i in range(4)} <= attend.recomputed

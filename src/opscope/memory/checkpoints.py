@@ -27,6 +27,8 @@ _MOST_TRIED = 8
 _WHOLE = 0.95
 """A function that computes this share of the forward half computes all of it."""
 
+_Kind: TypeAlias = tuple[tuple[Frame, ...], str, tuple[str, ...]]
+"""Lines, a name without its number, and types."""
 Function: TypeAlias = tuple[str, str]
 """(file, name)"""
 
@@ -46,6 +48,8 @@ class Checkpoint(NamedTuple):
     """What to write in the program."""
     stacked: Mapping[ValueKey, Stack]
     """What the iterations of a loop save, and would not."""
+    kept: frozenset[NodeKey] = frozenset()
+    """What a policy keeps, in loops too."""
 
 
 def find_checkpoints(program: Program, flow: Flow) -> dict[str, Checkpoint]:
@@ -78,7 +82,7 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
         others = {value: each for value, each in stacked.items() if each.part not in products}
         if recomputed & products or len(others) < len(stacked):
             code = _wrapped(file, function, f", policy=jax.checkpoint_policies.{DOTS_SAVEABLE}")
-            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", frozenset(inside), recomputed - products, named, (code,), others)
+            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", frozenset(inside), recomputed - products, named, (code,), others, products)
 
 
 def _inside_of_step(frames: Mapping[NodeKey, Sequence[Frame]], members: Mapping[Function, list[NodeKey]]) -> dict[Function, list[NodeKey]]:
@@ -125,13 +129,39 @@ def _calls(flow: Flow, function: Function, inside: Sequence[NodeKey], frames: Ma
     times = Counter(kinds.values())
     # What does not depend on the call, such as a mask, is there once for all of them.
     varying = {kinds[key] for key in inside if any(flow.makers[operand] in flow.forward for operand in flow.operands[key])}
-    most: Counter[int] = Counter()
-    for kind, number in times.items():
-        if kind not in varying:
-            continue
+    by_name: Counter[int] = Counter()
+    by_type: Counter[int] = Counter()
+    types = Counter(_unnamed(kind) for kind in kinds.values() if kind in varying)
+    for kind in varying:
         line = next(frame.line for frame in kind[0] if (frame.file, frame.function) == function)
-        most[line] = max(most[line], number)
-    usual = min(most.values(), default=1)  # every line runs in each call, and in a loop inside of the function more often
+        by_name[line] = max(by_name[line], times[kind])
+        by_type[line] = max(by_type[line], types[_unnamed(kind)])
+    usual = min(by_name.values(), default=1)  # every line runs in each call, and in a loop inside of the function more often
+    more = min(by_type.values(), default=1)
+    if usual < more < 2 * usual:  # one call is fused in another way, such as the first one
+        calls = _numbered(flow, kinds, times, more)
+        if max(calls.values(), default=0) == more:
+            return _from_start(calls, kinds, more)
+    return _from_start(_numbered(flow, kinds, times, usual), kinds, usual)
+
+
+def _from_start(calls: Mapping[NodeKey, int], kinds: Mapping[NodeKey, _Kind], usual: int) -> dict[NodeKey, int]:
+    """The numbers, also of what runs before the counted node of its call: of equal nodes, the first then has none before it, and the last
+    one less than there are calls."""
+    equal: dict[_Kind, list[int]] = defaultdict(list)
+    for key, kind in kinds.items():
+        for each in (kind, _unnamed(kind)):
+            equal[each].append(calls[key])
+    before = {kind for kind, numbers in equal.items() if min(numbers) == 0 and max(numbers) == usual - 1}
+    return {key: max(1, calls[key] + (kind in before or _unnamed(kind) in before)) for key, kind in kinds.items()}
+
+
+def _unnamed(kind: _Kind) -> _Kind:
+    return kind[0], "", kind[2]
+
+
+def _numbered(flow: Flow, kinds: Mapping[NodeKey, _Kind], times: Mapping[_Kind, int], usual: int) -> dict[NodeKey, int]:
+    """The number of each node by the kind, of those that are there so often, that tells most calls apart."""
     calls: dict[NodeKey, int] = {}
     for kind in [kind for kind, number in times.items() if number == usual][:_MOST_TRIED]:
         counted = _counted(flow, kinds, kind)
@@ -139,7 +169,7 @@ def _calls(flow: Flow, function: Function, inside: Sequence[NodeKey], frames: Ma
             calls = counted
         if max(calls.values()) == usual:
             break
-    return {key: max(1, calls[key]) for key in inside}
+    return calls
 
 
 def _counted(flow: Flow, kinds: Mapping[NodeKey, object], kind: object) -> dict[NodeKey, int]:

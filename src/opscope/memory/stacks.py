@@ -21,6 +21,8 @@ class Stack(NamedTuple):
     part: NodeKey
     """What computes the part of an iteration."""
     parts: int
+    update: NodeKey
+    """What writes the part: it may compute it in the same step."""
 
 
 def stacks(program: Program, flow: Flow) -> Iterator[Stack]:
@@ -42,7 +44,7 @@ def _filled(program: Program, graph: str, loop: Node, body: Graph) -> Iterator[S
         type_ = loop.outputs[output]
         part = _part(program, body, body[name])
         if part is not None and not part.is_argument and type_.shape and isinstance(type_.shape[0], int) and type_.shape[0] > 1:
-            yield Stack((graph, f"{loop.id}{{{output}}}"), (graph, loop.id), (body.name, part.id), type_.shape[0])
+            yield Stack((graph, f"{loop.id}{{{output}}}"), (graph, loop.id), (body.name, part.id), type_.shape[0], (body.name, name))
 
 
 def _part(program: Program, body: Graph, update: Node) -> Node | None:

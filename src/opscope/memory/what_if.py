@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from opscope.analysis.cost_metrics import FLOPS, with_costs
 from opscope.errors import OpscopeError
-from opscope.memory.checkpoints import DOTS_SAVEABLE, Checkpoint, find_checkpoints
+from opscope.memory.checkpoints import Checkpoint, find_checkpoints
 from opscope.memory.flow import Flow, ValueKey, value_key
 from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.stacks import Stack
@@ -180,11 +180,16 @@ class Planner:
         return {value: each for stacked in chosen for value, each in stacked.items() if value in self._buffers}
 
     def _loop_flops(self, chosen: Checkpoint) -> float:
-        """What the iterations of loops compute again."""
-        whole = self.checkpoints[chosen.name.removesuffix(f":{DOTS_SAVEABLE}")]
-        kept = {each.part for value, each in whole.stacked.items() if value not in chosen.stacked}
+        """What the iterations of loops compute again: what they do not save any more, and what that is computed from, once."""
         times = {each.part[0]: each.parts for each in chosen.stacked.values()}
-        return sum(times[key[0]] * self.flops.get(key[1], 0.0) for key in chosen.inside - kept if key[0] in times)
+        waiting = list(dict.fromkeys(key for each in chosen.stacked.values() for key in (each.part, each.update)))
+        seen = set(waiting)
+        for key in waiting:  # grows while it is walked
+            makers = (self.flow.makers[operand] for operand in self.flow.operands.get(key, ()))
+            fresh = {maker for maker in makers if maker in chosen.inside and maker not in chosen.kept} - seen
+            seen |= fresh
+            waiting += fresh
+        return sum(times.get(key[0], 1) * self.flops.get(key[1], 0.0) for key in waiting)
 
     def _gap_with(self, buffer: Buffer, actions: dict[str, str], nodes: Mapping[NodeKey, str]) -> _Gap | None:
         """When a value is not in memory with these changes."""
