@@ -95,7 +95,7 @@ export class Frontier {
   private readonly frameStarts: Float64Array;
   private readonly frameEnds: Float64Array;
 
-  /** `start` and `size` are the boxes' extents along the flow; edges that lead `far` are no lines that a cut could run through. */
+  /** `start` and `size` are the boxes' extents along the flow; a cut cannot run through edges that lead `far`, which are not drawn as lines. */
   constructor(visible: Visible, start: Float64Array, size: Float64Array, far?: Uint8Array) {
     const leaves: number[] = [];
     for (let box = 0; box < visible.boxCount; box++) if (!visible.open[box]) leaves.push(box);
