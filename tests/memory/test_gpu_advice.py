@@ -88,3 +88,10 @@ def test_iterations_compute_again_only_what_is_not_kept(tmp_path: Path) -> None:
     assert 0 < again < times * min(products)
     everything = planner.what_if([Change(CHECKPOINT, name)]).flops
     assert times * (sum(products) - max(products)) <= everything < times * sum(products)
+
+
+def test_what_a_loop_saves_has_the_line_of_what_its_body_writes(tmp_path: Path) -> None:
+    memory = planner_for("scan", tmp_path).memory
+    saved = [each for each in memory.buffers if each.kind == "saved" and each.node.startswith("while") and each.last >= memory.peak]
+    functions = {each.source.rpartition(".")[2] for each in saved}
+    assert {"attend", "mlp"} <= functions, functions

@@ -30,8 +30,10 @@ def test_the_table_says_what_is_alive_and_why(gpu_dump: Path, run: Run) -> None:
     assert "peak       3.33 MB (3,330,319 bytes), reported by XLA" in done.stdout
     assert "at         gemm_fusion_dot.5, step 146 of 165" in done.stdout
     assert f"avoidable  {short_bytes(4 * 524_288)}: 4 buffers saved for backward; see --suggest" in done.stdout
-    assert "largest    1.05 MB: 2 × while.15{3} f32[256, 8, 64], scan_model.py:12 model" in done.stdout, "values of one line are counted"
-    (row,) = (line for line in done.stdout.splitlines() if "while.15{3}" in line and "kB" in line)
+    assert "524 kB: while.15{3} f32[256, 8, 64], scan_model.py:12 model\n" in done.stdout, "the state, which the loop carries"
+    (row,) = (line for line in done.stdout.splitlines() if "while.15{4}" in line and "saved" in line)
+    assert "scan_model.py:12 model.<locals>.<lambda> " in row, "the function that the loop repeats computes it"
+    (row,) = (line for line in done.stdout.splitlines() if "while.15{3}" in line and "saved" in line)
     assert row.split()[:4] == ["524", "kB", "saved", "while.15{3}"]
     assert "saved for backward: while.22 needs it for the gradient of while.15" in row and "scan_model.py:12" in row
     assert row.endswith("for the gradient of while.15"), "the reason is last, and whole"

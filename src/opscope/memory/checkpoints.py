@@ -70,7 +70,7 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
                 members[place].append(key)
     members = _inside_of_step(frames, members)
     products = frozenset(key for key, node in flow.forward.items() if multiplies(program, node))
-    filled = list(stacks(program, flow))
+    filled = list(stacks(program, flow.forward))
     names = Counter(function for _, function in members)
     for (file, function), inside in members.items():
         name = function if names[function] == 1 else f"{PurePath(file).name}:{function}"

@@ -14,6 +14,7 @@ from opscope.analysis.halves import with_halves
 from opscope.memory.generated import copied_argument, launch_name, module_of_argument, saved_for
 from opscope.memory.model import Buffer, Kind
 from opscope.memory.order import is_half, running_order
+from opscope.memory.stacks import stacks, written_in
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, RECOMPUTED, UPDATE, WHOLE, Graph, Node, NodeKey, Program, TensorType, ValueRef
@@ -68,6 +69,12 @@ class Reasons:
         """By the name of a loop's body or condition, the loop."""
         return {name: node.id for graph in self.program for node in graph if facts_of(node.op).control in LOOPS for name in node.calls}
 
+    @cached_property
+    def _written(self) -> Mapping[tuple[str, str], Node]:
+        """By graph and name, what computes the parts of a loop's results: it has a line of its own, and the loop one for all of them."""
+        loops = {(graph.name, node.id): node for graph in self.program for node in graph if facts_of(node.op).control in LOOPS}
+        return {stack.value: written_in(self.program, stack) for stack in stacks(self.program, loops)}
+
     def explained(self, buffer: Buffer, last_use: str, used_in: str = "") -> Buffer:
         """The buffer with its place in the program, what it is for, and why it is alive until `last_use` (the end, if empty), a node of
         the graph `used_in`."""
@@ -76,7 +83,8 @@ class Reasons:
             return buffer._replace(why=buffer.why or _used_last(last_use))
         graph, node = place
         kind, why = self._kind_and_why(buffer, graph, node, self._reader(graph, self._place(last_use, used_in)))
-        frames = node.source
+        written = self._written.get((graph.name, buffer.name)) if kind == "saved" else None
+        frames = (written.source if written else ()) or node.source
         return buffer._replace(
             graph=graph.name,
             kind=kind,

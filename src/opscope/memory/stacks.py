@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from opscope.memory.aliases import updated_in_place
-from opscope.memory.flow import Flow, ValueKey
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
 from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType
@@ -15,8 +14,8 @@ _MOVES = frozenset(["copy", "transpose", "reshape", "bitcast", "convert", "broad
 
 
 class Stack(NamedTuple):
-    value: ValueKey
-    """The stack, as the loop returns it."""
+    value: tuple[str, str]
+    """The graph and the name of the stack, as the loop returns it."""
     loop: NodeKey
     part: NodeKey
     """What computes the part of an iteration."""
@@ -25,9 +24,25 @@ class Stack(NamedTuple):
     """What writes the part: it may compute it in the same step."""
 
 
-def stacks(program: Program, flow: Flow) -> Iterator[Stack]:
-    """The stacks that loops of the forward half fill."""
-    for (graph, _), loop in flow.forward.items():
+def written_in(program: Program, stack: Stack) -> Node:
+    """What computes the part of an iteration last: it may be in the step that writes it."""
+    update = program[stack.update[0]][stack.update[1]]
+    for inside in (program[name] for name in update.calls if facts_of(update.op).control == "fusion"):
+        for node in inside:
+            if plain_name(node.op) == "dynamic_update_slice":
+                part = inside[node.inputs[1][0]]
+                while plain_name(part.op) in _MOVES and part.inputs:
+                    part = inside[part.inputs[0][0]]
+                if not part.is_argument and part.source:
+                    return part
+    part = program[stack.part[0]][stack.part[1]]
+    inner = (node for name in part.calls for node in reversed(program[name].nodes) if node.source)
+    return part if part.source or facts_of(part.op).control != "fusion" else next(inner, part)
+
+
+def stacks(program: Program, nodes: Mapping[NodeKey, Node]) -> Iterator[Stack]:
+    """The stacks that the loops among these nodes fill."""
+    for (graph, _), loop in nodes.items():
         if facts_of(loop.op).control not in LOOPS:
             continue
         for name in loop.calls:
