@@ -29,10 +29,8 @@ def written_in(program: Program, stack: Stack) -> Node:
     update = program[stack.update[0]][stack.update[1]]
     for inside in (program[name] for name in update.calls if facts_of(update.op).control == "fusion"):
         for node in inside:
-            if plain_name(node.op) == "dynamic_update_slice":
-                part = inside[node.inputs[1][0]]
-                while plain_name(part.op) in _MOVES and part.inputs:
-                    part = inside[part.inputs[0][0]]
+            if plain_name(node.op) == "dynamic_update_slice" and len(node.inputs) > 1:
+                part = _unmoved(inside, inside[node.inputs[1][0]])
                 if not part.is_argument and part.source:
                     return part
     part = program[stack.part[0]][stack.part[1]]
@@ -65,17 +63,23 @@ def _filled(program: Program, graph: str, loop: Node, body: Graph) -> Iterator[S
 def _part(program: Program, body: Graph, update: Node) -> Node | None:
     """What an update of a stack writes, past what only moves it; None for another node. An update that computes what it writes has several
     operands, of which the largest is meant."""
-    if plain_name(update.op).endswith("_done"):  # it runs beside others
+    if plain_name(update.op).endswith("_done") and update.inputs:  # it runs beside others
         update = body[update.inputs[0][0]]
     if not _updates(program, update):
         return None
     arrays = [(type_.elements or 0, name) for name, index in update.inputs[1:] if (type_ := _type(body[name], index)) and type_.shape]
     if not arrays:
         return None
-    part = body[max(arrays, key=lambda each: each[0])[1]]
-    while plain_name(part.op) in _MOVES and part.inputs:
-        part = body[part.inputs[0][0]]
-    return part
+    return _unmoved(body, body[max(arrays, key=lambda each: each[0])[1]])
+
+
+def _unmoved(graph: Graph, node: Node) -> Node:
+    """What a node moves, past all that only moves it. A damaged file may have a cycle of moves."""
+    for _ in range(len(graph)):
+        if plain_name(node.op) not in _MOVES or not node.inputs:
+            break
+        node = graph[node.inputs[0][0]]
+    return node
 
 
 def _updates(program: Program, node: Node) -> bool:
@@ -84,7 +88,8 @@ def _updates(program: Program, node: Node) -> bool:
     if facts_of(node.op).control == "fusion":
         return any((0, 0) in updated_in_place(program[each]) for each in node.calls)
     if name == "async_start":
-        return any(_updates(program, program[each].nodes[-1]) for each in node.calls if program[each].nodes)
+        last = [program[each].nodes[-1] for each in node.calls if program[each].nodes]
+        return any(_updates(program, each) for each in last if plain_name(each.op) != "async_start")
     return name == "dynamic_update_slice"
 
 
