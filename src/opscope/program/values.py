@@ -199,19 +199,12 @@ class Details:
         return f"Details(attrs={dict(self.attrs)}, scope={self.scope}, source={self.source})"
 
 
-class KnownDetails(Details):
-    """Details that are already there."""
+class _PlacedDetails(Details):
+    """Details whose scope and source are already there."""
 
-    __slots__ = ("_attrs", "_scope", "_source")
-
-    def __init__(self, attrs: Mapping[str, Any] = EMPTY, scope: Path = (), source: tuple[Frame, ...] = ()) -> None:
-        self._attrs = attrs
-        self._scope = scope
-        self._source = source
-
-    @property
-    def attrs(self) -> Mapping[str, Any]:
-        return MappingProxyType(self._attrs) if isinstance(self._attrs, dict) else self._attrs
+    __slots__ = ("_scope", "_source")
+    _scope: Path
+    _source: tuple[Frame, ...]
 
     @property
     def scope(self) -> Path:
@@ -222,10 +215,25 @@ class KnownDetails(Details):
         return self._source
 
 
-class TextDetails(Details):
+class KnownDetails(_PlacedDetails):
+    """Details that are already there."""
+
+    __slots__ = ("_attrs",)
+
+    def __init__(self, attrs: Mapping[str, Any] = EMPTY, scope: Path = (), source: tuple[Frame, ...] = ()) -> None:
+        self._attrs = attrs
+        self._scope = scope  # not by a call: every node of a file makes one
+        self._source = source
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return MappingProxyType(self._attrs) if isinstance(self._attrs, dict) else self._attrs
+
+
+class TextDetails(_PlacedDetails):
     """Details whose attributes are texts, in a third of the memory of a dictionary."""
 
-    __slots__ = ("_keys", "_scope", "_source", "_values")
+    __slots__ = ("_keys", "_values")
 
     def __init__(self, keys: tuple[str, ...], values: tuple[str, ...], scope: Path, source: tuple[Frame, ...]) -> None:
         self._keys = keys
@@ -236,14 +244,6 @@ class TextDetails(Details):
     @property
     def attrs(self) -> Mapping[str, Any]:
         return MappingProxyType(dict(zip(self._keys, self._values, strict=True)))
-
-    @property
-    def scope(self) -> Path:
-        return self._scope
-
-    @property
-    def source(self) -> tuple[Frame, ...]:
-        return self._source
 
 
 PRINTED = "printed"
