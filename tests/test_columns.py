@@ -13,6 +13,8 @@ import opscope.native.reading
 import opscope.program.columns
 import opscope.readers.hlo.body
 from opscope import OpscopeError, native
+from opscope.analysis.cost import Cost, CostModel
+from opscope.analysis.moved import output_sizes
 from opscope.program import Graph, NodeColumns, Program
 from opscope.readers.hlo import parse_hlo
 
@@ -149,6 +151,33 @@ def test_an_odd_node_in_a_large_document(old: str, new: str, as_columns: pytest.
     columns = read()
     as_columns.undo()
     assert columns == read()
+
+
+def test_nodes_that_are_alike_cost_what_each_costs_alone(as_columns: pytest.MonkeyPatch) -> None:
+    """Costs are found once for nodes of equal operation and types, and of equal attributes where these matter."""
+    dots = """HloModule m
+ENTRY main {
+  a = f32[4,8] parameter(0)
+  b = f32[8,4] parameter(1)
+  c = f32[4,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="one"}
+  d = f32[4,4] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={1}, metadata={op_name="two"}
+  e = f32[4,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}, metadata={op_name="three"}
+  ROOT f = f32[4,4] add(c, e)
+}
+"""
+    programs = [program for text in [dots, *(path.read_text("utf-8") for path in HLO)] for program in parse_hlo(text)]
+    assert columns_of(programs)
+    assert [cost.flops for cost in CostModel(programs[0]).nodes(programs[0].main)] == [0, 0, 256, 128, 256, 16]
+    different = 0
+    for program in programs:
+        for as_xla in (False, True):
+            model = CostModel(program, as_xla)
+            for graph in program:
+                alone = [model._count(graph, node, output_sizes(graph)) for node in graph]
+                assert model.nodes(graph) == alone
+                assert model.graph(graph.name) == Cost(*map(sum, zip(*alone, strict=True)))
+                different += len({*alone})
+    assert different > 500
 
 
 def test_who_goes_over_the_nodes_again_and_again_gets_objects(as_columns: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,19 @@ XLA itself leaves out custom calls and counts a loop's body once; `as_xla` does 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
-from opscope.analysis.flop_rules import APPLIED, AS_XLA, TRANSCENDENTAL, applied_flops, rule_of
+from opscope.analysis.alike import Alike, TypeNumbers, alike_of
+from opscope.analysis.flop_rules import APPLIED, AS_XLA, TRANSCENDENTAL, applied_flops, attributes_read, rule_of
 from opscope.analysis.library_calls import workspace
 from opscope.analysis.moved import Fused, Sizes, bytes_moved, fused_bytes, output_sizes, viewed_bytes
 from opscope.gc_pause import without_collecting
 from opscope.ops import LOOPS, Control, facts_of, plain_name
 from opscope.ops.loops import trip_count
-from opscope.program import Graph, Node, Program
+from opscope.program import Details, Graph, Node, NodeColumns, Program, calls_of, details_of
 
 
 class Cost(NamedTuple):
@@ -38,6 +42,8 @@ FREE = Cost()
 """The cost of anything that is not an operation, and of plumbing."""
 UNKNOWN = Cost(unknown=1, unknown_flops=1, unknown_bytes=1)
 
+_Alike: TypeAlias = dict[Hashable, Cost]
+"""What nodes cost, by what they are like."""
 _COMPARES = frozenset(["sort", "custom_call"])
 """Operations that call a function that is not their cost: a sort or a library's top-k calls a comparison."""
 
@@ -48,6 +54,27 @@ def runs_graphs(node: Node) -> bool:
         return False
     name = plain_name(node.op)
     return name not in APPLIED and name not in _COMPARES
+
+
+class _Places:
+    """The nodes of a graph, each with a graph that has what it reads, and the sizes there. Of columns that is a graph of the few: an index
+    of all of them would take longer than counting."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.details: Sequence[Details] = details_of(graph.nodes)
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        return output_sizes(self._graph)
+
+    def at(self, i: int) -> tuple[Graph, Node, Sizes]:
+        node, columns = self._graph.nodes[i], self._graph.nodes
+        if not isinstance(columns, NodeColumns) or (node.calls and runs_graphs(node)):
+            return self._graph, node, self._sizes
+        sources = {*columns.sources[columns.starts[i] : columns.starts[i + 1]], i}
+        near = Graph(self._graph.name, tuple([columns[source] for source in sources]), attrs=self._graph.attrs)
+        return near, node, output_sizes(near)
 
 
 class CostModel:
@@ -62,6 +89,8 @@ class CostModel:
         self._fused: dict[str, Fused] = {}
         self._nodes: dict[str, list[Cost]] = {}
         self._different: dict[tuple[int | None, int | None, int | None, int], Cost] = {}
+        self._types = TypeNumbers()
+        self._alike: _Alike = {}
         self._applied: set[str] = set()
         self._run: set[str] = {program.entry}
         with without_collecting():
@@ -69,14 +98,45 @@ class CostModel:
 
     def _count_graphs(self) -> None:
         for graph in self.program.callees_first():
-            sizes = output_sizes(graph)
-            costs = self._nodes[graph.name] = [self._count(graph, node, sizes) for node in graph.nodes]
-            for node, cost in ((graph.nodes[i], cost) for i, cost in enumerate(costs) if cost.unknown):
-                if not any(self._graphs[called].unknown for called in node.calls if called in self._graphs):
-                    self.unknown_ops[node.op] = self.unknown_ops.get(node.op, 0) + 1
-                    if cost.unknown_flops:
-                        self.unknown_flops_ops[node.op] = self.unknown_flops_ops.get(node.op, 0) + 1
-            self._graphs[graph.name] = _sum(costs)
+            calls = calls_of(graph.nodes)
+            costs = self._nodes[graph.name] = self._costs(graph, calls)
+            total = _total(costs)
+            if total.unknown:
+                self._note_unknown(list(graph.ops), calls, costs)
+            self._graphs[graph.name] = total
+
+    def _costs(self, graph: Graph, calls: Mapping[int, tuple[str, ...]]) -> list[Cost]:
+        """The cost of each node. Those that do the same with the same types, and have the same attributes where these matter, cost the
+        same."""
+        known: _Alike = {} if graph.attrs.get("kind") == "autograd" else self._alike
+        get, places = known.get, _Places(graph)
+        costs: list[Cost] = []
+        for i, alike in enumerate(alike_of(graph, self._types)):
+            cost = None if i in calls else get(alike)
+            costs.append(self._cost_of(known, places, i, alike, calls.get(i, ())) if cost is None else cost)
+        return costs
+
+    def _cost_of(self, known: _Alike, places: _Places, i: int, alike: Alike, calls: tuple[str, ...]) -> Cost:
+        """The cost of a node that calls graphs, whose attributes matter, or that is the first of its kind."""
+        op, role, _, _, _ = alike
+        reads = attributes_read(op) if role == "op" else frozenset()
+        attributes = None if reads is not None and not reads else places.details[i].key(reads)
+        key = alike if attributes is None and not calls else (alike, calls, attributes)
+        cost = known.get(key)
+        if cost is None:
+            graph, node, sizes = places.at(i)
+            cost = self._count(graph, node, sizes)
+            if not (calls and runs_graphs(node)) and (node.inputs or node.outputs):
+                known[key] = cost
+        return cost
+
+    def _note_unknown(self, ops: Sequence[str], calls: Mapping[int, tuple[str, ...]], costs: Sequence[Cost]) -> None:
+        for i, cost in enumerate(costs):
+            if cost.unknown and not any(self._graphs[called].unknown for called in calls.get(i, ()) if called in self._graphs):
+                op = ops[i]
+                self.unknown_ops[op] = self.unknown_ops.get(op, 0) + 1
+                if cost.unknown_flops:
+                    self.unknown_flops_ops[op] = self.unknown_flops_ops.get(op, 0) + 1
 
     def graph(self, name: str) -> Cost:
         """Cost of running a graph once."""
@@ -173,3 +233,9 @@ class CostModel:
 
 def _sum(costs: list[Cost]) -> Cost:
     return Cost(*map(sum, zip(*costs, strict=True))) if costs else FREE
+
+
+def _total(costs: list[Cost]) -> Cost:
+    """The sum over a whole graph, which has few different costs."""
+    different = {id(cost): cost for cost in costs}
+    return _sum([Cost(*[amount * count for amount in different[key]]) for key, count in Counter(map(id, costs)).items()])

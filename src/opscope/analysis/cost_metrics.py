@@ -26,8 +26,8 @@ def with_costs(program: Program) -> Program:
     moved: dict[str, dict[str, float]] = {}
     inlined = costs.inlined
     for graph in program:
-        operations = [(node, cost) for node, cost in zip(graph.nodes, costs.nodes(graph), strict=True) if cost is not FREE]
-        counted = [(node.id, cost) for node, cost in operations if not costs.has_unknown_length(graph, node)]
+        endless = {node.id for node in graph.calling if costs.has_unknown_length(graph, node)}
+        counted = [(id, cost) for id, cost in zip(graph.ids, costs.nodes(graph), strict=True) if cost is not FREE and id not in endless]
         flops[graph.name] = {id: cost.flops for id, cost in counted if cost.flops or not cost.unknown_flops}
         in_memory = () if graph.name in inlined else counted
         moved[graph.name] = {id: cost.bytes for id, cost in in_memory if cost.bytes or not cost.unknown_bytes}

@@ -13,7 +13,7 @@ from math import prod
 from opscope.analysis.causal import causal_part
 from opscope.analysis.composite_flops import RESIZED, composite_flops, is_composite
 from opscope.analysis.library_calls import library_flops
-from opscope.analysis.moved import operand_views, size_of, values
+from opscope.analysis.moved import is_generated, operand_views, size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.ops import CATEGORIES, category_of, plain_name
@@ -35,6 +35,9 @@ _CONTRACTED = (
     ("dot_dimension_numbers", re.compile(r".*?lhs_contracting_dimensions\s*=\s*\[([\d, ]*)", re.S)),
     ("contracting_dims", re.compile(r"\[?([\d, ]*)")),
 )
+
+_CONTRACTING = frozenset(key for key, _ in _CONTRACTED)
+_WINDOWED = frozenset(["reduce_window", "select_and_scatter"])
 
 _Rule = Callable[[Graph, Node], int | None]
 
@@ -69,6 +72,18 @@ def rule_of(op: str) -> _Rule:
     if category in _NO_FLOPS:
         return _nothing
     return _first_operand if _PLAIN_REDUCTIONS.fullmatch(name) else _unknown
+
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=4096)
+def attributes_read(op: str) -> frozenset[str] | None:
+    """The attributes that the cost of an operation depends on; None if that can be any of them."""
+    name, rule = plain_name(op), rule_of(op)
+    if name == "custom_call" or name in _WINDOWED or is_generated(op):
+        return None
+    return _CONTRACTING if rule is _dot else _NOTHING if rule in (_mapped, _nothing, _unknown, _sort) or name in APPLIED else None
 
 
 def _dot(graph: Graph, node: Node) -> int | None:

@@ -14,7 +14,7 @@ from opscope.analysis.loop_slots import Loop, loops_of
 from opscope.analysis.structure import STRUCTURE, with_structure
 from opscope.ops import CATEGORIES, category_of
 from opscope.profile.place import DEVICE_TIME
-from opscope.program import BACKWARD, FORWARD, INFERRED_ATTR, UPDATE, Node, Program, Role
+from opscope.program import ARGUMENT_ROLES, BACKWARD, FORWARD, INFERRED_ATTR, UPDATE, Graph, Program, Role
 
 
 class GraphInfo(NamedTuple):
@@ -102,10 +102,14 @@ class Info:
         return fields
 
 
-def _sizes(kind: str, nodes: list[Node]) -> dict[str, int]:
-    types = [output for node in nodes for output in node.outputs]
-    elements, stored = sum(output.elements or 0 for output in types), sum(output.bytes or 0 for output in types)
-    return {f"{kind}s": len(nodes), f"{kind}_elements": elements, f"{kind}_bytes": stored}
+def _sizes(kind: Role, graph: Graph) -> dict[str, int]:
+    """The number and size of a graph's arguments of one kind, which share most of their types."""
+    lists = [types for types, role in zip(graph.types, graph.roles, strict=True) if role == kind]
+    counts = Counter(map(id, lists))
+    different = [(types, counts[key]) for key, types in {id(types): types for types in lists}.items()]
+    elements = sum(count * (output.elements or 0) for types, count in different for output in types)
+    stored = sum(count * (output.bytes or 0) for types, count in different for output in types)
+    return {f"{kind}s": len(lists), f"{kind}_elements": elements, f"{kind}_bytes": stored}
 
 
 def _most_frequent(ops: Mapping[str, int]) -> tuple[str, ...]:
@@ -164,11 +168,9 @@ def info_of(program: Program, as_xla: bool = False) -> Info:
     for graph in program:
         cost = costs.graph(graph.name)
         called = len(callers.get(graph.name, ()))
-        counts = (graph.name, len(graph), len(graph.parameters), cost.flops, cost.bytes, called)
+        arguments = sum(map(ARGUMENT_ROLES.__contains__, graph.roles))
+        counts = (graph.name, len(graph), arguments, cost.flops, cost.bytes, called)
         graphs.append(GraphInfo(*counts, cost.unknown_flops, cost.unknown_bytes))
-    arguments: dict[str, list[Node]] = {"parameter": [], "input": [], "buffer": []}
-    for node in program.main.parameters:
-        arguments[node.role].append(node)
     by_op: dict[str, OpCount] = {}
     for (op, role), count in ops.most_common():
         counted = by_op.get(op)
@@ -179,9 +181,9 @@ def info_of(program: Program, as_xla: bool = False) -> Info:
         nodes=program.node_count,
         graphs=tuple(graphs),
         ops=tuple(sorted(by_op.values(), key=lambda entry: (-entry.nodes, entry.op))),
-        **_sizes("parameter", arguments["parameter"]),
-        **_sizes("input", arguments["input"]),
-        **_sizes("buffer", arguments["buffer"]),
+        **_sizes("parameter", program.main),
+        **_sizes("input", program.main),
+        **_sizes("buffer", program.main),
         flops=costs.total.flops,
         transcendentals=costs.total.transcendentals,
         bytes=costs.total.bytes,

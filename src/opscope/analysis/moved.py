@@ -71,9 +71,14 @@ def operand_views(node: Node) -> list[tuple[int | str, ...]] | None:
     return None
 
 
+def is_generated(op: str) -> bool:
+    """Whether it is an operator in code that Inductor generates, whose operands may be views."""
+    return op.startswith(_GENERATED)
+
+
 def viewed_bytes(graph: Graph, node: Node) -> Fused | None:
     """What an operation reads whose operands are views of its inputs: a view may be a part of a buffer."""
-    views = operand_views(node) if node.op.startswith(_GENERATED) else None
+    views = operand_views(node) if is_generated(node.op) else None
     if not views or len(views) != len(node.inputs):
         return None
     read = {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.checks import wrong_details, wrong_part
-from opscope.program.columns import LARGE, GrowingColumns, NodeColumns
+from opscope.program.columns import LARGE, GrowingColumns, NodeColumns, calls_of, details_of
 from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import CHANGE, COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Program
@@ -103,6 +103,8 @@ __all__ = [
     "TensorType",
     "TextDetails",
     "ValueRef",
+    "calls_of",
+    "details_of",
     "dimension",
     "dtype_bits",
     "dtype_kind",

@@ -44,13 +44,13 @@ class NodeColumns(Sequence[Node]):
         self.ids = ids
         self.ops = ops
         self.outputs = outputs
-        self._details = details
+        self.details = details
         self.roles = roles
-        self._starts = starts
-        self._sources = sources
-        self._indices = indices
+        self.starts = starts
+        self.sources = sources
+        self.indices = indices
         self.calls = calls
-        self._control = control
+        self.control = control
         self.links = links
         self._uses = 0
         self._objects: tuple[Node, ...] | None = None
@@ -78,11 +78,11 @@ class NodeColumns(Sequence[Node]):
         i = index + len(ids) if index < 0 else index
         if i < 0:
             raise IndexError("node index out of range")
-        start, end = self._starts[i], self._starts[i + 1]
-        inputs = tuple([(ids[at], output) for at, output in zip(self._sources[start:end], self._indices[start:end], strict=True)])
-        flow = self.calls.get(i, ()), self._control.get(i, ()), self.links.get(i, ())
+        start, end = self.starts[i], self.starts[i + 1]
+        inputs = tuple([(ids[at], output) for at, output in zip(self.sources[start:end], self.indices[start:end], strict=True)])
+        flow = self.calls.get(i, ()), self.control.get(i, ()), self.links.get(i, ())
         self._count_uses(1)
-        return Node(ids[i], self.ops[i], inputs, self.outputs[i], ROLES[self.roles[i]], *flow, self._details[i])
+        return Node(ids[i], self.ops[i], inputs, self.outputs[i], ROLES[self.roles[i]], *flow, self.details[i])
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, NodeColumns | tuple):
@@ -94,11 +94,11 @@ class NodeColumns(Sequence[Node]):
     def _nodes(self) -> Iterator[Node]:
         """All nodes, made one after the other without a step in Python."""
         size = len(self.ids)
-        values = zip(map(self.ids.__getitem__, self._sources), self._indices, strict=True)
-        inputs = map(tuple, map(islice, repeat(values), map(sub, islice(self._starts, 1, None), self._starts)))
-        rare = (_filled(column, size) for column in (self.calls, self._control, self.links))
+        values = zip(map(self.ids.__getitem__, self.sources), self.indices, strict=True)
+        inputs = map(tuple, map(islice, repeat(values), map(sub, islice(self.starts, 1, None), self.starts)))
+        rare = (_filled(column, size) for column in (self.calls, self.control, self.links))
         roles = map(ROLES.__getitem__, self.roles)
-        return map(_new, zip(self.ids, self.ops, inputs, self.outputs, roles, *rare, self._details, strict=True))
+        return map(_new, zip(self.ids, self.ops, inputs, self.outputs, roles, *rare, self.details, strict=True))
 
     def _count_uses(self, uses: int) -> None:
         """Make the objects when there were as many uses as in several passes."""
@@ -235,6 +235,15 @@ def roles_of(nodes: Sequence[Node]) -> Iterable[Role]:
 
 def outputs_of(nodes: Sequence[Node]) -> Sequence[tuple[TensorType, ...]]:
     return nodes.outputs if isinstance(nodes, NodeColumns) else [node.outputs for node in nodes]
+
+
+def details_of(nodes: Sequence[Node]) -> Sequence[Details]:
+    return nodes.details if isinstance(nodes, NodeColumns) else [node.details for node in nodes]
+
+
+def calls_of(nodes: Sequence[Node]) -> Mapping[int, tuple[str, ...]]:
+    """The graphs that nodes call, by their positions."""
+    return nodes.calls if isinstance(nodes, NodeColumns) else {i: node.calls for i, node in enumerate(nodes) if node.calls}
 
 
 def referring(nodes: Sequence[Node]) -> Iterator[tuple[int, Node]]:

@@ -59,10 +59,10 @@ class Graph:
         nodes, place = self.nodes, self.position[name]
         return nodes.outputs[place] if isinstance(nodes, NodeColumns) else nodes[place].outputs
 
-    @property
-    def calling(self) -> Iterator[Node]:
+    @cached_property
+    def calling(self) -> tuple[Node, ...]:
         """The nodes that call graphs."""
-        return (node for _, node in referring(self.nodes) if node.calls)
+        return tuple([node for _, node in referring(self.nodes) if node.calls])
 
     @cached_property
     def position(self) -> Mapping[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from math import prod
 from types import MappingProxyType
@@ -178,6 +178,11 @@ class Details:
         others, and decoding them for a million nodes takes longest."""
         return self.attrs
 
+    def key(self, names: frozenset[str] | None) -> Hashable:
+        """Equal for details of one program with equal settings of these names, or with equal settings if no names are given."""
+        settings = self.settings
+        return None if not settings or (names is not None and names.isdisjoint(settings)) else id(self)
+
     @property
     def scope(self) -> Path:
         return ()
@@ -240,6 +245,9 @@ class TextDetails(_PlacedDetails):
         self._values = values
         self._scope = scope
         self._source = source
+
+    def key(self, names: frozenset[str] | None) -> Hashable:
+        return None if names is not None and names.isdisjoint(self._keys) else id(self)
 
     @property
     def attrs(self) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ Instructions repeat each other: the 127,000 of a compiled train step have 8,000 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -153,6 +153,9 @@ class HloDetails(Details):
     @property
     def settings(self) -> Mapping[str, str]:
         return _decoded_once(_parts(self._tail)[0])
+
+    def key(self, names: frozenset[str] | None) -> Hashable:
+        return _parts(self._tail)[0]
 
     @property
     def scope(self) -> Path:
