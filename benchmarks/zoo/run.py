@@ -11,13 +11,17 @@ google-ai-edge/model-explorer (its test_models) below `.bench/samples`.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import multiprocessing
+import os
 import re
 import resource
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import wait
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -36,6 +40,7 @@ _MEMORY = 12 << 30
 """Bytes of address space for one model."""
 _CLOSE = 0.01
 _CLOSE_MEMORY = 0.05
+_CLOSE_STEP = 0.10
 
 Row = dict[str, Any]
 
@@ -45,6 +50,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a slice of each family")
     parser.add_argument("--only", choices=("torch", "jax", "onnx", "samples"))
     parser.add_argument("--name", default="", help="only programs whose name contains this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="PyTorch models looked at at a time (one for each core)")
     parser.add_argument("--resume", action="store_true", help="go on where the last run was stopped")
     parser.add_argument("--report", action="store_true", help="print the tables of the last run")
     parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
@@ -63,18 +69,18 @@ def main() -> None:
         keep("zoo", figures)
 
 
-def _write(path: Path, look: Callable[[bool, Callable[[str], bool]], Iterable[Row]], options: argparse.Namespace) -> None:
+def _write(path: Path, look: Callable[[bool, Callable[[str], bool], int], Iterable[Row]], options: argparse.Namespace) -> None:
     """One line for each program, as soon as it has been looked at: a run takes long, and may be stopped."""
     path.parent.mkdir(exist_ok=True)
     known = path.read_text().splitlines() if options.resume and path.exists() else []
     names = {json.loads(line)["name"] for line in known}
     with path.open("a" if options.resume else "w") as file:
-        for row in look(options.quick, lambda name: options.name in name and name not in names):
+        for row in look(options.quick, lambda name: options.name in name and name not in names, options.jobs):
             file.write(json.dumps(row) + "\n")
             file.flush()
 
 
-def _torch(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
+def _torch(quick: bool, wanted: Callable[[str], bool], jobs: int) -> Iterator[Row]:
     import torch
     import torch_checks
     import torch_zoo
@@ -90,19 +96,46 @@ def _torch(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
             return {"set up": f"{type(error).__name__}: {error}"[:200]}
         return torch_checks.check(model, args, kwargs)
 
-    return (_forked(entry, look) for entry in torch_zoo.entries(quick) if wanted(entry.name))
+    entries = [entry for entry in torch_zoo.entries(quick) if wanted(entry.name)]
+    torch_zoo.prepare()
+    torch_checks.prepare()
+    return _forked(entries, look, jobs)
 
 
-def _forked(entry: Any, look: Callable[[Any], Row]) -> Row:
-    """A model in a process of its own: what one does to torch is not another's, and one that never ends is stopped."""
+def _forked(entries: Iterable[Any], look: Callable[[Any], Row], jobs: int) -> Iterator[Row]:
+    """Each model in a process of its own: what one does to torch is not another's, and one that never ends is stopped."""
+    waiting = iter(entries)
+    running: dict[Any, tuple[Any, Any, float]] = {}
+    while True:
+        for entry in itertools.islice(waiting, jobs - len(running)):
+            process, pipe = _started(entry, look)
+            running[pipe] = entry, process, time.monotonic() + _LONGEST
+        if not running:
+            return
+        ended: list[Any] = wait(running, max(0, min(end for _, _, end in running.values()) - time.monotonic()))
+        for pipe in ended or [min(running, key=lambda each: running[each][2])]:
+            entry, process, _ = running.pop(pipe)
+            row: Row = {"stages": {}, "broken": f"more than {_LONGEST} s"}
+            try:
+                row = pipe.recv() if ended else row
+            except EOFError:
+                row = {"stages": {}, "broken": f"its process ended, or took more than {_LIMIT} s of CPU time"}
+            process.kill()
+            process.join()
+            pipe.close()
+            print("." if "stages" in row else "-", end="", flush=True)
+            yield {"family": entry.family, "name": entry.name, **row}
+
+
+def _started(entry: Any, look: Callable[[Any], Row]) -> tuple[Any, Any]:
     context = multiprocessing.get_context("fork")
-    theirs, ours = context.Pipe()
+    ours, theirs = context.Pipe(duplex=False)
 
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (_LIMIT, _LIMIT))
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         try:
-            row = look(entry)
+            row = look(entry) | {"all seconds": time.process_time()}
         except BaseException as error:
             row = {"stages": {}, "broken": f"{type(error).__name__}: {error}"[:300]}
         theirs.send(row)
@@ -110,19 +143,10 @@ def _forked(entry: Any, look: Callable[[Any], Row]) -> Row:
     process = context.Process(target=work)
     process.start()
     theirs.close()
-    row: Row = {"stages": {}, "broken": f"more than {_LONGEST} s"}
-    try:
-        if ours.poll(_LONGEST):
-            row = ours.recv()
-    except EOFError:
-        row = {"stages": {}, "broken": f"its process ended, or took more than {_LIMIT} s of CPU time"}
-    process.kill()
-    process.join()
-    print("." if "stages" in row else "-", end="", flush=True)
-    return {"family": entry.family, "name": entry.name, **row}
+    return process, ours
 
 
-def _jax(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
+def _jax(quick: bool, wanted: Callable[[str], bool], jobs: int) -> Iterator[Row]:
     import jax_checks
     import jax_zoo
 
@@ -131,7 +155,7 @@ def _jax(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
             yield {"family": entry.family, "name": entry.name, **jax_checks.check(*entry.make())}
 
 
-def _samples(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
+def _samples(quick: bool, wanted: Callable[[str], bool], jobs: int) -> Iterator[Row]:
     import samples
 
     for path in samples.entries(quick, SAMPLES):
@@ -139,7 +163,7 @@ def _samples(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
             yield {"family": path.suffix[1:], "name": path.name, **samples.check(path)}
 
 
-def _onnx(quick: bool, wanted: Callable[[str], bool]) -> Iterator[Row]:
+def _onnx(quick: bool, wanted: Callable[[str], bool], jobs: int) -> Iterator[Row]:
     """The models of ONNX's own backend tests: each has as many nodes as its graph."""
     from onnx.backend.test.case.node import collect_testcases
 
@@ -249,13 +273,17 @@ def _report_torch(rows: list[Row]) -> list[Figure]:
     linked = [row["linked"] for row in rows if "linked" in row]
     share = 100 * sum(some for some, _ in linked) / max(1, sum(every for _, every in linked))
     print(f"  gradients  {share:.2f} % of {sum(every for _, every in linked):,} backward operations are linked")
+    memories = [(row["name"], *row["memory"]) for row in rows if row.get("memory")]
+    others = [each for each in memories if abs(each[1] - each[2]) > _CLOSE_STEP * each[2]]
+    print(f"  memory     {len(memories) - len(others)} of {len(memories)} peaks of a step within 10 % of torch's allocator; not: {others}")
     times = [row["seconds"] for row in rows if "seconds" in row]
-    own = [row["own seconds"] for row in rows if "own seconds" in row]
+    own = [row["seconds"] - row["export seconds"] for row in rows if row.get("export seconds")]
     print(f"  CPU time   capture median {median(times or [0]):.2f} s; what opscope adds to torch.export {median(own or [0]):.3f} s")
     return [
         Figure("programs with another parameter count", len(parameters), graph="torch", at_most=0),
         Figure("products as FlopCounterMode", 100 * (len(compared) - len(far)) / max(1, len(compared)), "%", "torch"),
         Figure("backward operations linked", share, "%", "torch"),
+        Figure("peak of a step within 10 % of the allocator's", 100 * (len(memories) - len(others)) / max(1, len(memories)), "%", "torch"),
         Figure("a capture, median", median(times or [0]), "s", "torch"),
         Figure("what opscope adds to torch.export, median", median(own or [0]), "s", "torch"),
     ]

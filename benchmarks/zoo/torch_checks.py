@@ -6,6 +6,9 @@ import copy
 import sys
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,10 @@ from torch.utils.flop_counter import FlopCounterMode
 import opscope
 from opscope.analysis.cost import CostModel
 from opscope.analysis.enrich import enrich
+from opscope.memory.schedule import computed_memory
 from opscope.program import BACKWARD, BACKWARD_OF, DIRECTION_ATTR
 from opscope.readers import capture_object
+from opscope.readers.torch.nested import tensors
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from support.exported_truth import edges_of, expected_graph, wrong_scopes, wrong_types
@@ -26,18 +31,27 @@ from support.torch_state import differences, state_of, tensors_of, world
 LOOKS = ("forward", "joint", "eager", "autograd", "summary")
 
 
-def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """A row of the tables. The model must run."""
+def prepare() -> None:
+    """Imports whatever a look at any model imports, once for all processes that are forked."""
     warnings.filterwarnings("ignore")
-    torch.manual_seed(0)
-    before = _result(model, args, kwargs)
-    row: dict[str, Any] = {"stages": {}, "effects": []}
-    untouched = (state_of(model), tensors_of(model))
+    model = torch.nn.Linear(2, 2)
     for look in LOOKS:
+        _look(look, model, (torch.rand(1, 2),), {})
+    _measured(model, (torch.rand(1, 2),), {})
+
+
+def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """A row of the tables. The model must run. What a look changes is seen before anything else is done to the model."""
+    warnings.filterwarnings("ignore")
+    row: dict[str, Any] = {"stages": {}, "effects": []}
+    _result(model, args, kwargs)
+    for look in LOOKS:
+        later, untouched = _result(model, args, kwargs), (state_of(model), tensors_of(model))
         for _ in range(2):  # a first look may import what registers classes and filters of its own
             outside = world()
             started = time.process_time()
-            program, row["stages"][look] = _look(look, model, args, kwargs)
+            with _watched_export() as exports:
+                program, row["stages"][look] = _look(look, model, args, kwargs)
             seconds = time.process_time() - started
             changed = differences(outside, world())
             if not changed:
@@ -45,14 +59,34 @@ def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
         row["effects"] += [f"{look}: {name}" for name in changed]
         if (state_of(model), tensors_of(model)) != untouched:
             row["effects"].append(f"{look}: the model")
-            untouched = (state_of(model), tensors_of(model))
+        if not _same(_result(model, args, kwargs), later):
+            row["effects"].append(f"{look}: later results")
         if look == "forward" and program is not None:
-            row |= _truth(program, model, args, kwargs) | {"seconds": seconds} | _flops(program, model, args, kwargs)
+            row |= {"seconds": seconds, "export seconds": sum(each for _, each in exports)}
+            row |= _truth(program, model, exports[-1][0]) | _flops(program, model, args, kwargs)
         if look == "joint" and program is not None:
-            row |= _links(program)
-    if not _same(_result(model, args, kwargs), before):
-        row["effects"].append("later results")
+            row |= _links(program) | _memory(program, model, args, kwargs)
     return row
+
+
+@contextmanager
+def _watched_export() -> Iterator[list[tuple[Any, float]]]:
+    """What torch.export makes during a look, and its CPU seconds; None where it raises."""
+    export, calls = torch.export.export, []
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        exported, started = None, time.process_time()
+        try:
+            exported = export(*args, **kwargs)
+            return exported
+        finally:
+            calls.append((exported, time.process_time() - started))
+
+    torch.export.export = watched
+    try:
+        yield calls
+    finally:
+        torch.export.export = export
 
 
 def _look(look: str, model: Any, args: Any, kwargs: Any) -> tuple[Any, str]:
@@ -75,8 +109,6 @@ def _result(model: Any, args: Any, kwargs: Any) -> list[Any]:
     torch.manual_seed(0)
     with torch.no_grad():
         result = model(*copy.deepcopy(args), **copy.deepcopy(kwargs))
-    from opscope.readers.torch.nested import tensors
-
     return [(path, tensor.clone()) for path, tensor in tensors(result)]
 
 
@@ -86,26 +118,20 @@ def _same(a: list[Any], b: list[Any]) -> bool:
     )
 
 
-def _truth(program: Any, model: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+def _truth(program: Any, model: Any, exported: Any) -> dict[str, Any]:
     """Nodes that are missing, extra or wrong, against torch's own walk over its graph; and parameters."""
-    from opscope.readers.torch.exporting import exported_module
-
     elements = sum(parameter.numel() for parameter in {id(p): p for p in model.parameters()}.values())
-    counted = sum(kind.elements or 0 for node in program.main if node.role == "parameter" for kind in node.outputs)
-    row: dict[str, Any] = {"nodes": len(program.main), "wrong": [], "parameters": [counted, elements]}
-    with exported_module(model, args, kwargs) as exported:
-        if exported.program is None:
-            return row
-        started = time.process_time()
-        main = capture_object(exported.program).main
-        row["own seconds"] = time.process_time() - started
-        nodes, edges = expected_graph(exported.program, exported.program.graph)
+    main = program.main
+    counted = sum(kind.elements or 0 for node in main if node.role == "parameter" for kind in node.outputs)
+    row: dict[str, Any] = {"nodes": len(main), "wrong": [], "parameters": [counted, elements]}
+    if exported is not None:
+        nodes, edges = expected_graph(exported, exported.graph)
         listed = [node.id for node in main if node.op != "constant" or node.id in nodes]
         row["wrong"] = sorted({*nodes} ^ {*listed})
         if not row["wrong"]:
             extra = {node.id for node in main} - {*nodes}
             row["wrong"] += [target for (source, _, target) in (edges - edges_of(main)) + (edges_of(main) - edges) if source not in extra]
-            row["wrong"] += [*wrong_types(exported.program, main), *wrong_scopes(exported.program, main)]
+            row["wrong"] += [*wrong_types(exported, main), *wrong_scopes(exported, main)]
     return row
 
 
@@ -124,3 +150,22 @@ def _flops(program: Any, model: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 def _links(program: Any) -> dict[str, Any]:
     backward = [node for node in enrich(program).main if node.role == "op" and node.attrs.get(DIRECTION_ATTR) == BACKWARD]
     return {"linked": [sum(any(link.kind == BACKWARD_OF for link in node.links) for node in backward), len(backward)]}
+
+
+def _memory(program: Any, model: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Bytes at the peak of a step: computed from the joint graph, and what torch allocates in a real one besides what is there."""
+    try:
+        allocated = _measured(*copy.deepcopy((model, args, kwargs)))
+        return {"memory": [computed_memory(program).peak_bytes, allocated]}
+    except Exception as error:
+        return {"allocator": str(error)}
+
+
+def _measured(model: Any, args: Any, kwargs: Any) -> int:
+    there = {tensor.untyped_storage()._cdata: tensor.untyped_storage().nbytes() for _, tensor in tensors([args, kwargs])}
+    there |= {each.untyped_storage()._cdata: each.untyped_storage().nbytes() for each in (*model.parameters(), *model.buffers())}
+    with torch.enable_grad(), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profile:
+        results = [tensor for _, tensor in tensors(model(*args, **kwargs)) if tensor.requires_grad]
+        torch.autograd.backward(results, [torch.ones_like(tensor) for tensor in results])
+    allocated = [event.nbytes() for event in profile.profiler.kineto_results.events() if event.name() == "[memory]"]
+    return sum(there.values()) + max(accumulate(allocated), default=0)

@@ -33,6 +33,14 @@ def entries(quick: bool) -> list[Entry]:
     return [entry for number, entry in sorted(slices, key=lambda each: each[0]) if number == 0 or not quick]
 
 
+def prepare() -> None:
+    """Imports what all models of a package import, once for all processes that are forked."""
+    if find_spec("transformers") is not None:
+        from transformers import BertConfig, BertModel
+
+        BertModel(BertConfig(hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4, vocab_size=4))
+
+
 _LIBRARIES: list[torch.library.Library] = []
 """Operators exist as long as their library."""
 
@@ -150,8 +158,14 @@ def _timm_model(name: str) -> Example:
     import timm
 
     model = timm.create_model(name, pretrained=False).eval()
-    size = model.default_cfg.get("input_size", (3, 224, 224))
-    return model, (torch.rand(1, *size),), {}
+    channels, *size = model.default_cfg.get("input_size", (3, 224, 224))
+    try:  # a small image, if any size will do
+        with torch.no_grad():
+            model(torch.rand(1, channels, 64, 64))
+        size = [64, 64]
+    except (AssertionError, RuntimeError, ValueError):
+        pass
+    return model, (torch.rand(1, channels, *size),), {}
 
 
 def _transformers() -> Iterator[Entry]:

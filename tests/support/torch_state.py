@@ -41,7 +41,7 @@ def tensors_of(model: nn.Module) -> list[Any]:
 
 
 def _bits(tensor: torch.Tensor) -> Any:
-    return tensor.contiguous().view(torch.uint8).tolist() if tensor.dim() else tensor.item()
+    return tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 def registries() -> list[dict[Any, Any]]:
