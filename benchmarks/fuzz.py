@@ -1,14 +1,15 @@
 """Damaged files through every reader and everything that follows: each must end in a sentence or a result, soon.
 
-    python benchmarks/fuzz.py [--inputs 100000] [--kinds hlo,torch] [--state .bench/fuzz] [--keep]
+    python benchmarks/fuzz.py [--inputs 100000] [--workers 2] [--kinds hlo,torch] [--state .bench/fuzz] [--keep]
 
 Guided by coverage: a damaged file that reaches code which none did before, or whose outcome is new (a sentence that no other gave, a
 graph of another size), joins the pool and is damaged further. Every file is read; those that join the pool, and one in sixteen of the
 others that give a program, also go through analysis, wire, JSON, recording, diff and memory, and one in eight of these through view,
 layout and SVG. A fault is any error that is not a sentence, or an input that takes more than 20 seconds of CPU; its file is kept.
 
-Input number N is the same in every run with the same state, so a run can be stopped and goes on where it was: the state has the next
-number, the counts, what was reached, and the pool. The files of faults are tried again at the start.
+Each worker has a seed, a pool and a state of its own. Its input number N is the same in every run with the same state, so a run can be
+stopped and goes on where it was: the state has the next number, the counts, what was reached, and the pool. The files of faults are
+tried again at the start.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 
@@ -37,6 +40,7 @@ if __name__ == "__main__":
 
 from fuzz_targets import RECORDING, follow, kinds, reading, seeds  # noqa: E402
 
+STATE = "state.json"
 LARGEST_POOL = 6000
 SECONDS = 20
 SAVED = 2000
@@ -93,7 +97,7 @@ class Fuzzer:
         self.kinds = kinds(chosen)
         self.seeds = {kind: seeds(kind, directory) for kind in self.kinds}
         self.pool: dict[str, list[Path]] = {kind: [] for kind in self.kinds}
-        self._file = directory / "state.json"
+        self._file = directory / STATE
         self.state = State()
         if self._file.exists():
             self.state = State(**json.loads(self._file.read_text("utf-8")))
@@ -187,8 +191,32 @@ class Fuzzer:
         self._file.write_text(json.dumps(asdict(self.state), indent=1), "utf-8")
 
 
+def work(directory: Path, chosen: list[str], seed: int, inputs: int) -> None:
+    fuzzer = Fuzzer(directory, chosen, seed)
+    fuzzer.retry()
+    fuzzer.run(inputs)
+
+
+def together(states: list[State]) -> State:
+    """What all workers found: inputs differ by their seeds, so counts add up; what several reached counts once."""
+    outcomes: Counter[str] = Counter()
+    for state in states:
+        outcomes.update(state.outcomes)
+    return State(
+        next=sum(state.next for state in states),
+        seconds=sum(state.seconds for state in states),
+        followed=sum(state.followed for state in states),
+        drawn=sum(state.drawn for state in states),
+        outcomes=dict(outcomes),
+        signatures=sorted({each for state in states for each in state.signatures}),
+        reached=sorted({each for state in states for each in state.reached}),
+        faults=[each for state in states for each in state.faults],
+        mended=[each for state in states for each in state.mended],
+    )
+
+
 def figures(state: State) -> list[Figure]:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
     shown = sum(count for name, count in state.outcomes.items() if name.endswith("shown"))
     return [
         Figure("damaged files", state.next, at_least=1_000_000, note=f"{len(state.signatures):,} different outcomes"),
@@ -197,21 +225,30 @@ def figures(state: State) -> list[Figure]:
         Figure("still a graph", 100 * shown / max(1, state.next), "%"),
         Figure("through everything that follows", state.followed, note=f"{state.drawn:,} of them drawn"),
         Figure("branches reached", len(state.reached), note=f"of {len(BLOCKS):,} in the modules that were imported"),
-        Figure("peak memory", peak, "MB", note="of the last run"),
+        Figure("peak memory", peak, "MB", note="of the largest worker in the last run"),
     ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--workers", type=int, default=1, help="processes, each with a seed and a pool of its own")
     parser.add_argument("--kinds", default="", help="only these, such as hlo,torch (default: all that are installed, without mlir)")
     parser.add_argument("--state", type=Path, default=HERE.parent / ".bench" / "fuzz")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
-    fuzzer = Fuzzer(options.state, [kind for kind in options.kinds.split(",") if kind])
-    fuzzer.retry()
-    fuzzer.run(options.inputs)
-    state = fuzzer.state
+    chosen = [kind for kind in options.kinds.split(",") if kind]
+    workers = {seed: options.state / str(seed) for seed in range(1, options.workers + 1)}
+    forked = get_context("fork")  # the workers inherit the instrumented modules
+    share = options.inputs // options.workers
+    processes = [forked.Process(target=work, args=(each, chosen, seed, share)) for seed, each in workers.items()]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    if any(process.exitcode for process in processes):
+        sys.exit("a worker ended early; run the command again to go on")
+    state = together([State(**json.loads((each / STATE).read_text("utf-8"))) for each in workers.values()])
     print("\n".join(state.faults))
     print("\n".join(f"{count:8,}  {name}" for name, count in sorted(state.outcomes.items())))
     print(f"{state.next:,} inputs, {len(state.faults)} faults, {state.seconds:.0f} s of CPU, {len(state.reached):,} branches reached")

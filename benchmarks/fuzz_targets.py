@@ -59,7 +59,7 @@ def seeds(kind: str, directory: Path) -> list[Path]:
         return [_recording(directory / "seed.opscope")]
     if kind == REPORTS:
         return _reports(directory / "reports")
-    files = [path for path in sorted((SAMPLES / kind).rglob("*")) if path.is_file() and path.suffix not in (".py", ".md")]
+    files = [path for path in sorted((SAMPLES / kind).rglob("*")) if path.is_file() and not path.name.startswith("make")]
     plain = [_plain(path, directory / "seeds") if path.suffix in (".gz", ".log") else path for path in files]
     return [path for path in plain if path.stat().st_size <= LARGEST_SAMPLE] or plain[:1]
 

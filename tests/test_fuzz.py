@@ -14,8 +14,8 @@ import pytest
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 INPUTS = 160
 KINDS = [
-    "aitemplate", "hidet", "hlo", "hlo_proto", "kineto", "model_explorer", "native", "recording", "torch", "torch_memory", "torch_trace",
-    "xla_memory", "xplane",
+    "aitemplate", "fx_text", "hidet", "hlo", "hlo_proto", "kineto", "model_explorer", "native", "recording", "torch", "torch_memory",
+    "torch_trace", "xla_memory", "xplane",
 ]  # fmt: skip
 """Those that need no framework."""
 
