@@ -121,10 +121,23 @@ ODD_NODES = {
     "no such output": ('["n0", 0]', '["n0", 1]'),
     "an index that is not one": ('["n0", 0]', '["n0", true]'),
     "an index beyond 32 bits": ('["n0", 0]', '["n0", 99999999999]'),
+    "three parts": ('["n0", 0]', '["n0", 0, "n1"]'),
+    "no comma between inputs": ('["n0", 0]', '["n0", 0]["n1", 0]'),
+    "a comma after the inputs": ('["n0", 0]', '["n0", 0], '),
+    "something before an input": ('["n0", 0]', '[1, "n0", 0]'),
+    "an odd quote": ('["n0", 0]', '["n0", 0], ["n1]'),
+    "spaces": ('["n0", 0]', '["n0",  0]'),
+    "a zero before the index": ('["n0", 0]', '["n0", 00]'),
+    "all outputs": ('["n0", 0]', '["n0", -1], ["n1", 0]'),
     "no pair": ('["n0", 0]', '["n0"]'),
     "a role": ('"role": "op"', '"role": "boss"'),
     "an escape": ('"n12"', '"n\\u0031\\u0032"'),
     "attributes": ('{"k": "v0"}', '{"k": 1, "l": true, "m": 1.0}'),
+    "an attribute twice": ('{"k": "v0"}', '{"k": "v0", "k": "v1"}'),
+    "attributes and a scope": ('{"k": "v0"}', '{"k": "v0", "l": ""}, "scope": ["a: B", "c"]'),
+    "a comma after the attributes": ('{"k": "v0"}', '{"k": "v0", }'),
+    "a scope with a number": ('{"k": "v0"}', '{"k": "v0"}, "scope": ["a", 1]'),
+    "nothing": ('"attrs": {"k": "v0"}', '"attrs": {}, "scope": []'),
     "not a number": ('{"k": "v0"}', '{"k": NaN}'),
     "a member twice": ('"attrs"', '"op": "sub", "attrs"'),
     "an unknown member": ('"attrs"', '"colour": "red", "attrs"'),
@@ -166,7 +179,10 @@ ENTRY main {
 }
 """
     programs = [program for text in [dots, *(path.read_text("utf-8") for path in HLO)] for program in parse_hlo(text)]
+    without = native.dumps(programs[0]).replace('"lhs_contracting_dims": "{1}"', '"other": "{1}"', 1)
+    programs += native.loads(without)  # the first product has unknown cost, and the third has not
     assert columns_of(programs)
+    assert [cost.unknown for cost in CostModel(programs[-1]).nodes(programs[-1].main)] == [0, 0, 1, 0, 0, 0]
     assert [cost.flops for cost in CostModel(programs[0]).nodes(programs[0].main)] == [0, 0, 256, 128, 256, 16]
     different = 0
     for program in programs:

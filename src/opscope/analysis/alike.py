@@ -12,7 +12,8 @@ from typing import TypeAlias
 from opscope.program import ROLES, Graph, NodeColumns, TensorType
 
 Alike: TypeAlias = tuple[str, str, int, tuple[int, ...], tuple[int, ...]]
-"""Equal for nodes that are alike: operation, role, types of the results, types of what each input refers to, and which output of it."""
+"""Equal for nodes that are alike: operation, role, types of the results, types of what each input refers to, and which output of it
+(nothing if every input in a graph is the first output)."""
 
 
 class TypeNumbers:
@@ -39,11 +40,11 @@ def alike_of(graph: Graph, types: TypeNumbers) -> Iterator[Alike]:
     """For each node of a graph, what it is like."""
     numbers, nodes = types.of(graph.types), graph.nodes
     if isinstance(nodes, NodeColumns):
-        inputs = map(numbers.__getitem__, nodes.sources)
-        indices = iter(nodes.indices)
         counts = array("I", map(sub, islice(nodes.starts, 1, None), nodes.starts))
-        read = map(tuple, map(islice, repeat(inputs), counts))
-        which = map(tuple, map(islice, repeat(indices), counts))
+        read = map(tuple, map(islice, repeat(map(numbers.__getitem__, nodes.sources)), counts))
+        which: Iterable[tuple[int, ...]] = repeat((), len(nodes))
+        if any(nodes.indices):
+            which = map(tuple, map(islice, repeat(iter(nodes.indices)), counts))
         return zip(nodes.ops, map(ROLES.__getitem__, nodes.roles), numbers, read, which, strict=True)
     by_id = dict(zip(graph.ids, numbers, strict=True))
     return (

@@ -120,8 +120,8 @@ class CostModel:
         """The cost of a node that calls graphs, whose attributes matter, or that is the first of its kind."""
         op, role, _, _, _ = alike
         reads = attributes_read(op) if role == "op" else frozenset()
-        attributes = None if reads is not None and not reads else places.details[i].key(reads)
-        key = alike if attributes is None and not calls else (alike, calls, attributes)
+        is_alike = reads is not None and not reads
+        key = alike if is_alike and not calls else (alike, calls, None if is_alike else places.details[i].key(reads))
         cost = known.get(key)
         if cost is None:
             graph, node, sizes = places.at(i)
@@ -237,5 +237,5 @@ def _sum(costs: list[Cost]) -> Cost:
 
 def _total(costs: list[Cost]) -> Cost:
     """The sum over a whole graph, which has few different costs."""
-    different = {id(cost): cost for cost in costs}
+    different = dict(zip(map(id, costs), costs, strict=True))
     return _sum([Cost(*[amount * count for amount in different[key]]) for key, count in Counter(map(id, costs)).items()])

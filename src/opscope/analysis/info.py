@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import compress
 from typing import Any, NamedTuple
 
 from opscope.analysis.cost import CostModel
@@ -104,9 +105,9 @@ class Info:
 
 def _sizes(kind: Role, graph: Graph) -> dict[str, int]:
     """The number and size of a graph's arguments of one kind, which share most of their types."""
-    lists = [types for types, role in zip(graph.types, graph.roles, strict=True) if role == kind]
+    lists = list(compress(graph.types, map(kind.__eq__, graph.roles)))
     counts = Counter(map(id, lists))
-    different = [(types, counts[key]) for key, types in {id(types): types for types in lists}.items()]
+    different = [(types, counts[key]) for key, types in dict(zip(map(id, lists), lists, strict=True)).items()]
     elements = sum(count * (output.elements or 0) for types, count in different for output in types)
     stored = sum(count * (output.bytes or 0) for types, count in different for output in types)
     return {f"{kind}s": len(lists), f"{kind}_elements": elements, f"{kind}_bytes": stored}

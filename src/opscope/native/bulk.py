@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import repeat
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from opscope.program import ROLES, Details, GrowingColumns, Link, Path, TensorType
 
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 """Characters that are read at once."""
 _TEXT = r'"([^"\\\x00-\x1f]*+)"'
 _REFS = r"\[((?:\[[^\[\]\\\n]*+\](?:, )?+)*+)\]"
@@ -22,6 +22,12 @@ _LINE = re.compile(
     r'"outputs": (\[(?:\{[^{}\n]*+\}(?:, )?+)*+\])([^\n]*)\},\n',
     re.MULTILINE,
 )
+_PAIRS = r'(?:"[^"\\\x00-\x1f]*+": "[^"\\\x00-\x1f]*+"(?:, (?=")|(?=\})))*+'
+_NAMES = r'(?:"[^"\\\x00-\x1f]*+"(?:, (?=")|(?=\])))*+'
+_PLAIN_REST = re.compile(rf'(?:, "attrs": \{{({_PAIRS})\}})?+(?:, "scope": \[({_NAMES})\])?+')
+"""Attributes that are all texts, and a scope, as nearly every node has them: what is between quotes need not be parsed as JSON."""
+_AFTER_NAME = re.compile(r", (-1|0|[1-9][0-9]{0,9})\](?:, \[)?+")
+"""What is between the names of two inputs, or after the last: the index of an output."""
 _REST = frozenset(("attrs", "scope", "calls", "control", "links", "source"))
 _ROLES = frozenset(ROLES)
 _MOST_OUTPUTS = 1 << 31
@@ -49,12 +55,32 @@ class _Decoded(dict[str, T]):
 
 
 class BulkNodes:
-    """Reads pieces. `rest` decodes the members of a node that are not in every node, `types` a list of types; both raise ValueError."""
+    """Reads pieces. `rest` decodes the members of a node that are not in every node, `types` a list of types; both raise ValueError.
+    `texts` gives the details with these names and values of attributes, and this scope."""
 
-    def __init__(self, rest: Callable[[dict[str, Any]], Rest], types: Callable[[Any], tuple[TensorType, ...]]) -> None:
-        self._rest = _Decoded(lambda text: rest(_members(text)))
+    def __init__(
+        self,
+        rest: Callable[[dict[str, Any]], Rest],
+        types: Callable[[Any], tuple[TensorType, ...]],
+        texts: Callable[[Path, Path, Path], Details],
+    ) -> None:
+        self._decode_rest = rest
+        self._texts = texts
+        self._rest = _Decoded(self._rest_of)
+        self._scopes = _Decoded(lambda text: tuple(text.split('"')[1::2]))
         self._types = _Decoded(lambda text: types(json.loads(text)))
+        self._indices = _Decoded(_index)
         self._ops: dict[str, str] = {}
+
+    def _rest_of(self, text: str) -> Rest:
+        plain = _PLAIN_REST.fullmatch(text)
+        if plain is None:
+            return self._decode_rest(_members(text))
+        parts = (plain[1] or "").split('"')
+        keys, values = tuple(parts[1::4]), tuple(parts[3::4])
+        if len({*keys}) < len(keys):
+            return self._decode_rest(_members(text))
+        return (), (), (), self._texts(keys, values, self._scopes[plain[2] or ""])
 
     def read(self, text: str, at: int, columns: GrowingColumns) -> int:
         """Add the nodes from here up to the first piece in which not every line is one; returns the place after them."""
@@ -72,28 +98,40 @@ class BulkNodes:
         """Add these rows, or nothing if one of them is irregular."""
         ids, ops, roles, inputs, outputs, rest = zip(*rows, strict=True)
         first = len(columns.ids)
-        if not columns.numbers.keys().isdisjoint(ids):
-            return False
         columns.add_ids(ids)
         try:
-            refs = json.loads(f"[[{'], ['.join(inputs)}]]")
-            flat = list(chain.from_iterable(refs))
-            names, indices = zip(*flat, strict=True) if flat else ((), ())
-            sources = list(map(columns.numbers.__getitem__, names))
+            sources, indices, counts = self._inputs(inputs, columns)
             types = list(map(self._types.__getitem__, outputs))
             calls, control, links, details = zip(*map(self._rest.__getitem__, rest), strict=True)
-            is_regular = {*map(type, flat)} <= {list} and {*map(type, indices)} <= {int} and {*roles} <= _ROLES
-            is_regular = is_regular and min(indices, default=0) >= -1 and max(indices, default=0) < _MOST_OUTPUTS
+            is_regular = {*roles} <= _ROLES and max(indices, default=0) < _MOST_OUTPUTS
         except (KeyError, TypeError, ValueError, RecursionError):
             is_regular = False
         if not is_regular or len(columns.numbers) != len(columns.ids):
             columns.drop_ids(first)
             return False
-        columns.extend(map(self._ops.setdefault, ops, ops), sources, map(len, refs), indices, types, roles, details)
+        columns.extend(map(self._ops.setdefault, ops, ops), sources, counts, indices, types, roles, details)
         for column, values in ((columns.calls, calls), (columns.control, control), (columns.links, links)):
             if any(values):
                 column.update((i, value) for i, value in enumerate(values, first) if value)
         return True
+
+    def _inputs(self, texts: Sequence[str], columns: GrowingColumns) -> tuple[list[int], list[int], list[int]]:
+        """The nodes and the outputs that the inputs of these rows are, and how many each row has. Between two quotes is a name, and what
+        follows it is the same few texts."""
+        counts = list(map(str.count, texts, repeat("[")))
+        if [count << 1 for count in counts] != list(map(str.count, texts, repeat('"'))):
+            raise ValueError("an input is not a name and an index")
+        first, *parts = ", ".join(filter(None, texts)).split('"')
+        if parts and first != "[":
+            raise ValueError(first)
+        return list(map(columns.numbers.__getitem__, parts[::2])), list(map(self._indices.__getitem__, parts[1::2])), counts
+
+
+def _index(text: str) -> int:
+    match = _AFTER_NAME.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    return int(match[1])
 
 
 def _members(text: str) -> dict[str, Any]:

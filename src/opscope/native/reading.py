@@ -70,7 +70,9 @@ def loads(text: str) -> list[Program]:
 def _parse_sparingly(text: str) -> Any:
     """The document with its nodes decoded. The tables of what they share are gone when the program is built."""
     shared = _Shared()
-    bulk = BulkNodes(lambda raw: _decode_rest(raw, shared), lambda raw: _decode_types(raw, shared)) if len(text) > LARGE else None
+    bulk = None
+    if len(text) > LARGE:
+        bulk = BulkNodes(lambda raw: _decode_rest(raw, shared), lambda raw: _decode_types(raw, shared), shared.text_details)
     return SparingParser(text, lambda raw: _decode_node(raw, shared), _no_constant, bulk).document()
 
 
@@ -208,7 +210,12 @@ class _Shared:
         values = tuple(attrs.values())
         if not {*map(type, values)} <= {str}:
             return KnownDetails(attrs, scope, source)
-        keys = tuple(attrs)
+        return self.text_details(tuple(attrs), values, scope, source)
+
+    def text_details(self, keys: Path, values: Path, scope: Path, source: tuple[Frame, ...] = ()) -> Details:
+        if not keys and not scope and not source:
+            return NO_DETAILS
+        scope = self.path.setdefault(scope, scope)
         key = (keys, values, scope, source)
         details = self._texts.get(key)
         if details is None:

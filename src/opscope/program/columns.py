@@ -173,9 +173,8 @@ class GrowingColumns:
         self.ids.extend(ids)
 
     def drop_ids(self, first: int) -> None:
-        for name in self.ids[first:]:
-            self.numbers.pop(name, None)
         del self.ids[first:]
+        self.numbers = dict(zip(self.ids, range(first), strict=True))
 
     def _add_inputs(self, names: Sequence[str], counts: Iterable[int]) -> None:
         known = len(self.sources)

@@ -19,7 +19,7 @@ from opscope.readers.hlo.lexing import fail, skip, without_comments
 from opscope.readers.hlo.operands import operand_names
 from opscope.readers.hlo.shapes import Types
 
-_PIECE = 1 << 20
+_PIECE = 1 << 17
 """Characters that are split into rows at once."""
 _CONTINUES = r"\s*+[,</]"
 """How a line begins that belongs to the instruction before it."""

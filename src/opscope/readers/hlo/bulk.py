@@ -33,8 +33,6 @@ class BulkRows:
         """Add these rows, or nothing if one of them is irregular."""
         names = [row[1] for row in rows]
         columns, first = self.columns, len(self.columns.ids)
-        if not columns.numbers.keys().isdisjoint(names):
-            return False
         columns.add_ids(names)
         try:
             is_regular = len(columns.numbers) == len(columns.ids) and self._take(body, rows, first)
