@@ -16,6 +16,7 @@ from conftest import diff_of
 import opscope
 from opscope.errors import OpscopeError
 from opscope.loading import load_timed
+from opscope.recording.kernel_code import kernel_code
 from opscope.recording.model import Recording, Snapshot
 from opscope.render.wire.compare_passes import compared_rows
 
@@ -291,7 +292,8 @@ def test_an_old_torch_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest
 
 def test_with_code_generation_the_scheduler_is_recorded_before_and_after_fusion(tmp_path: Path) -> None:
     def normalized(x: Any) -> Any:
-        return (x * 2).softmax(-1)
+        y = x * 2
+        return y.softmax(-1)
 
     inputs = torch.arange(12.0).reshape(3, 4)
     with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
@@ -310,6 +312,10 @@ def test_with_code_generation_the_scheduler_is_recorded_before_and_after_fusion(
     lowered = {name for origin in before.origins for _, name in origin.old}
     assert {"exp", "div"} <= lowered
     assert [f.new for f in diff_of(recording, after.index).fusions] == [("main", kernel.id) for kernel in kernels]
+    (launch,) = [node for node in recording[-1].program.main if node.role == "op"]
+    (code,) = kernel_code(recording, launch.id)
+    assert "exp()" in code.text and code.language == launch.op
+    assert [line.frame.line - normalized.__code__.co_firstlineno for line in code.lines] == [1, 2]
 
 
 def test_a_recording_listens_by_itself_and_restores_torch(tmp_path: Path) -> None:

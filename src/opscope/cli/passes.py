@@ -18,6 +18,7 @@ from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.memory.pass_peaks import PassPeak
+    from opscope.recording.kernel_code import KernelCode
     from opscope.recording.model import Recording
     from opscope.recording.pass_costs import PassCost
     from opscope.recording.rows import Row
@@ -38,6 +39,7 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 )  # fmt: skip
 @click.option("--find", metavar="SEARCH", help="After which passes SEARCH (op:all-reduce, any text) is found, and from which on.")
 @click.option("--why", metavar="NODE", help="Why NODE was fused, or was not, as XLA noted it while compiling for a GPU.")
+@click.option("--code", metavar="NODE", help="The code of the kernel that computes NODE, and every source line that it comes from.")
 @click.option("--sort", type=click.Choice(["order", "time"]), default="order", help="By time: every pass that has one, the slowest first.")
 @click.option("--cost", is_flag=True, help="Also the FLOPs and bytes of the program after each pass.")
 @click.option("--device", metavar="NAME", help="With --cost: also the time that the program needs at best on this device.")
@@ -51,6 +53,7 @@ def command(
     touching: str | None,
     find: str | None,
     why: str | None,
+    code: str | None,
     sort: str,
     cost: bool,
     device: str | None,
@@ -68,6 +71,7 @@ def command(
     opscope passes dump_dir --find op:all-reduce
     opscope passes dump_dir --touching scope:layer_1
     opscope passes dump_dir --why multiply.12
+    opscope passes dump_dir --code fusion.12
     opscope passes outs --sort time
     opscope passes dump_dir --cost --device h200
     opscope passes dump_dir --memory
@@ -91,6 +95,9 @@ def command(
         return
     if why is not None:
         _why(recording, why, as_json)
+        return
+    if code is not None:
+        _code(recording, code, as_json)
         return
     with progress("comparing passes") as report:
         rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
@@ -163,6 +170,22 @@ def _why(recording: Recording, node: str, as_json: bool) -> None:
         say_json([note.to_json() for note in notes], indent=1)
     else:
         say(*map(str, notes))
+
+
+def _code(recording: Recording, node: str, as_json: bool) -> None:
+    from opscope.recording.kernel_code import kernel_code
+
+    codes = kernel_code(recording, node)
+    if as_json:
+        say_json([{**code._asdict(), "lines": [str(line.frame) for line in code.lines]} for code in codes], indent=1)
+        return
+    shown: dict[tuple[str, str], list[KernelCode]] = {}
+    for code in codes:
+        shown.setdefault((code.module, code.node), []).append(code)
+    for first, *others in shown.values():
+        say(f"{first.node} of {first.module}: {first.language}" + (f", {first.file}" if first.file else ""))
+        say(*(f"  {line.frame}" for line in first.lines), "", *first.text.splitlines(), "")
+        say(*(f"also {other.language}, {other.file}" for other in others))
 
 
 def _of_module(rows: list[Row], name: str) -> list[Row]:

@@ -46,6 +46,10 @@ TRANSFORMS_ATTR = "opscope.transforms"
 """The JAX transformations that a node went through: "transpose, jvp"."""
 OPERAND_SHAPES_ATTR = "opscope.operand_shapes"
 """Of an operation whose operands are views of its inputs: the shape of each view."""
+CODE_ATTR = "code"
+"""Of a launch of a kernel: the text of the kernel."""
+LINES_ATTR = "opscope.lines"
+"""Of a node that computes what several lines of the user's program say: each of them, as (file, line, function)."""
 
 
 _LAYOUT = re.compile(r"\{[^{}]*\}")

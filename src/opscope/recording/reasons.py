@@ -9,9 +9,15 @@ from opscope.errors import OpscopeError
 from opscope.recording.dumps.fusion_notes import FusionNote, fusion_notes
 from opscope.recording.model import Recording
 
+REASONS = "reasons"
+"""The attribute of a recording with what the compiler noted, as JSON."""
+
 
 def notes_of(recording: Recording) -> list[FusionNote]:
-    """What the compiler noted, if the recording was read from the directory that it wrote."""
+    """What the compiler noted, if it was recorded, or if the recording was read from the directory that the compiler wrote."""
+    kept = recording.attrs.get(REASONS)
+    if kept is not None:
+        return [note for each in kept if (note := FusionNote.of_json(each)) is not None]
     directory = Path(recording.name)
     modules = set(recording.modules)
     return [note for note in fusion_notes(directory) if note.module in modules] if directory.is_dir() else []

@@ -17,6 +17,7 @@ from opscope.analysis.roofline import estimated_for
 from opscope.errors import OpscopeError
 from opscope.memory.pass_peaks import PassPeak, pass_peaks
 from opscope.program import Program
+from opscope.recording.kernel_code import CodeFiles, code_json
 from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
 from opscope.recording.pass_costs import pass_costs
 from opscope.recording.reasons import notes_json
@@ -49,6 +50,7 @@ class ServedRecording(Served):
         self._peaks: Mapping[int, PassPeak] = {}
         self._diffs: dict[int, bytes] = {}
         self._seconds: dict[int, float] = {}
+        self._code_files: CodeFiles | None = None
         self._comparing: threading.Thread | None = None
         self._reading = threading.Lock()
 
@@ -89,6 +91,10 @@ class ServedRecording(Served):
                 self._peaks = self._found_peaks(self.recording)
             rows = pass_rows(self.recording, self._rows, self._seconds, self._peaks)
             return json.dumps({"name": self.name, "passes": rows}).encode(), JSON
+        if what == "code":
+            files = self._code_files = self._code_files or CodeFiles(self.recording)
+            codes = files.of(self.recording[pass_].module, query["node"]) if 0 <= pass_ < len(self.recording) else ()
+            return json.dumps([code_json(code) for code in codes]).encode(), JSON
         if what == "reasons":
             return json.dumps(notes_json(self.recording)).encode(), JSON
         if not 0 <= pass_ < len(self.recording):

@@ -185,6 +185,7 @@ describe("several passes", () => {
         { module: "", names: ["idle"], text: "idle was not fused" },
         { module: "other", names: ["exp"], text: "of another module" },
       ],
+      codes: async () => [],
     });
     const touched = async (pass: number, nodes: readonly number[]) => touchingNodes(passes, await passes.show(pass, "after"), nodes);
     expect(await touched(2, [2, 3, EXP])).toEqual([1]);

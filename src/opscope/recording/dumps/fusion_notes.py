@@ -17,7 +17,7 @@ Estimates of a pair are noted again whenever something around it was fused; the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +54,13 @@ class FusionNote(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         return self._asdict() | {"consumers": list(self.consumers)}
+
+    @classmethod
+    def of_json(cls, note: Any) -> FusionNote | None:
+        """What `to_json` wrote; None if it is damaged."""
+        if not isinstance(note, Mapping) or set(note) != set(cls._fields) or not isinstance(note["consumers"], list | tuple):
+            return None
+        return cls(**{**note, "consumers": tuple(map(str, note["consumers"]))})
 
 
 def fusion_notes(directory: Path) -> list[FusionNote]:

@@ -19,8 +19,9 @@ from typing import Any
 from opscope.analysis.causal import IS_CAUSAL, causal_position
 from opscope.errors import SourceError
 from opscope.profile.kineto.place import LAUNCH_ATTR
-from opscope.program import OPERAND_SHAPES_ATTR, GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef, dimension
+from opscope.program import CODE_ATTR, OPERAND_SHAPES_ATTR, GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef, dimension
 from opscope.readers.torch.export import ENTRY
+from opscope.recording.dumps.kernel_texts import kernel_texts, pointer_roles
 
 SOURCE_NODES = "source nodes"
 """The attribute with the nodes of Dynamo's graph, or of the joint graph, that a launch computes, in order."""
@@ -41,7 +42,6 @@ RESULTS = "results"
 
 _SOURCES = re.compile(r"#.*Source Nodes: \[(?P<nodes>[^\]]*)\](?:, Original ATen: \[(?P<aten>[^\]]*)\])?")
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (?P<handle>\S+)")
-_POINTERS = re.compile(r"\b(?P<role>in_out|in|out|ws)_ptr\d*\b")
 _VIEW = "reinterpret_tensor"
 _METHOD = "Tensor."
 _ALLOCATION = re.compile(r"empty\w*|alloc_from_pool")
@@ -66,7 +66,7 @@ class GeneratedCode:
         if "call" not in functions:
             raise SourceError("has no function call")
         self._lines = text.splitlines()
-        self._pointers = _pointers(module)
+        self._kernels = kernel_texts(module)
         self._statements = list(_statements(functions["call"].body, functions))
 
     @property
@@ -79,7 +79,7 @@ class GeneratedCode:
         """The launches, in order. `inputs` are the inputs of the graph, by name."""
         builder = ProgramBuilder(title, ENTRY)
         builder.attrs[GENERATED_BY] = "Inductor"
-        reader = _Reader(builder.graph(ENTRY), self._lines, inputs, self._pointers)
+        reader = _Reader(builder.graph(ENTRY), self._lines, inputs, self._kernels)
         for statement in self._statements:
             reader.take(statement)
         reader.end()
@@ -108,33 +108,16 @@ def _partition(call: ast.Call) -> str:
     return "" if match is None else match[2] or f"partition_{match[1]}"
 
 
-def _pointers(module: ast.Module) -> dict[str, list[str]]:
-    """Whether a kernel reads or writes each of its pointers: "in", "out", "in_out", or "ws" for a workspace."""
-    roles = {}
-    for statement in module.body:
-        if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call) and isinstance(statement.targets[0], ast.Name)):
-            continue
-        name = statement.targets[0].id
-        texts = [arg.value for arg in statement.value.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-        code = texts[-1] if texts else ""
-        signature = re.search(rf"(?:def {re.escape(name)}|\bkernel)\(([^)]*)\)", code)
-        mutated = re.search(r"'mutated_arg_names': \[([^\]]*)\]", code)
-        updated = re.findall(r"'(\w+)'", mutated[1]) if mutated else []
-        if signature:
-            pointers = _POINTERS.finditer(signature[1])
-            roles[name] = ["in_out" if pointer[0] in updated else pointer["role"] for pointer in pointers]
-    return roles
-
-
 class _Reader:
     """Follows the buffers from launch to launch."""
 
-    def __init__(self, graph: GraphBuilder, lines: list[str], inputs: Mapping[str, Node], pointers: Mapping[str, list[str]]) -> None:
+    def __init__(self, graph: GraphBuilder, lines: list[str], inputs: Mapping[str, Node], kernels: Mapping[str, str]) -> None:
         self._graph = graph
         self._lines = lines
         self._checks = {match["name"]: match for line in lines if (match := _CHECK.match(line))}
         self._inputs = inputs
-        self._pointers = pointers
+        self._kernels = kernels
+        self._pointers = {name: roles for name, text in kernels.items() if (roles := pointer_roles(name, text)) is not None}
         self._writers: dict[str, list[ValueRef]] = {}
         """Who has written a buffer: the last launch, or several that each wrote a part of it."""
         self._types: dict[str, TensorType] = {}
@@ -293,6 +276,8 @@ class _Reader:
         over = [[i, *self._value(name)[0]] for i, name in enumerate(written) if self._value(name)]
         if over:
             attrs[IN_MEMORY_OF] = over
+        if kernel in self._kernels:
+            attrs[CODE_ATTR] = self._kernels[kernel]
         self._graph.node(id, kernel, inputs, types, attrs=attrs)
         for i, name in enumerate(written):
             buffer = self._buffers.get(name)

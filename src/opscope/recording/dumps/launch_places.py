@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from opscope.profile.kineto.place import LAUNCH_ATTR
-from opscope.program import Frame, Graph, KnownDetails, Node, Path, Program
+from opscope.program import LINES_ATTR, Frame, Graph, KnownDetails, Node, Path, Program
 from opscope.readers.torch.direction import common_scope
 from opscope.readers.torch.export import ENTRY
 from opscope.recording.dumps.inductor_code import HANDLE, RESULTS, SOURCE_NODES
@@ -46,8 +46,11 @@ def with_places(program: Program, compiled: Compiled) -> tuple[Program, list[Ori
             computed = _computed(node, names, compiled)
             if computed:
                 origins.append(Origin(tuple([(ENTRY, name) for name in computed]), ((ENTRY, node.id),), "rewrite", LOWERED))
-            sources = [frames for frames in (_frames(name, compiled) for name in names) if frames]
-            node = node._replace(details=KnownDetails(node.attrs, scopes.get(node.id, ()), sources[-1] if sources else ()))
+            sources = [frames for frames in (_frames(name, compiled) for name in names) if frames] or _tracked(computed, compiled)
+            lines = list(dict.fromkeys(frames[0] for frames in sources))
+            is_fused = len(lines) > 1 and not _is_library_call(node)  # the code names the operands of a library call, too
+            attrs = {**node.attrs, LINES_ATTR: [list(frame) for frame in lines]} if is_fused else node.attrs
+            node = node._replace(details=KnownDetails(attrs, scopes.get(node.id, ()), sources[-1] if sources else ()))
         nodes.append(node)
     graphs = {**program.graphs, program.entry: replace(program.main, nodes=tuple(nodes))}
     return replace(program, graphs=MappingProxyType(graphs)), origins
@@ -55,6 +58,10 @@ def with_places(program: Program, compiled: Compiled) -> tuple[Program, list[Ori
 
 def _names(node: Node) -> list[str]:
     return [str(name) for name in node.attrs.get(SOURCE_NODES, ())]
+
+
+def _is_library_call(node: Node) -> bool:
+    return "::" in str(node.attrs.get(LAUNCH_ATTR))
 
 
 def _scopes(launches: Graph, compiled: Compiled) -> dict[str, Path]:
@@ -77,7 +84,7 @@ def _scopes(launches: Graph, compiled: Compiled) -> dict[str, Path]:
             continue
         named = [modules[name] for name in _names(node) if name in modules]
         if not compiled.is_backward:
-            paths = named[-1:] if "::" in str(node.attrs.get(LAUNCH_ATTR)) else named
+            paths = named[-1:] if _is_library_call(node) else named
         else:
             read = [parameters[name] for name, _ in node.inputs if name in parameters]
             saved = [modules[name] for value, _ in node.inputs for name in compiled.sources.get(value, ()) if name in modules]
@@ -131,6 +138,12 @@ def _computed(node: Node, names: Iterable[str], compiled: Compiled) -> list[str]
         return []  # the code of a forward names nodes of Dynamo's graph
     graph = compiled.graph.main
     return [name for name in tracked or names if name in graph and graph[name].role == "op"]
+
+
+def _tracked(computed: Iterable[str], compiled: Compiled) -> list[tuple[Frame, ...]]:
+    """The source lines of the nodes of the graph that a launch computes."""
+    graph = compiled.graph
+    return [] if graph is None else [frames for frames in (graph.main[name].source for name in computed) if frames]
 
 
 def _frames(name: str, compiled: Compiled) -> tuple[Frame, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opscope.errors import OpscopeError
+from opscope.recording.beside_passes import beside_passes
 from opscope.recording.dumps.xla import read_dump
 from opscope.recording.hooks.remarks import Remarks
 from opscope.temporary import temporary_directory
@@ -44,9 +45,22 @@ def record_jax(
             raise OpscopeError("XLA wrote no dump, because the function came from JAX's compilation cache; disable the cache for this call")
         with Remarks(recorder).safely("XLA's dump"):
             recorder.set(producer=f"XLA through JAX {jax.__version__}", ids="names")
-            for snapshot in read_dump(directory):
-                title = module or snapshot.module.partition(".")[2]
-                recorder.snapshot(snapshot.program, snapshot.name, pipeline=snapshot.pipeline, module=title)
+            dump = read_dump(directory)
+            for snapshot in dump:
+                recorder.snapshot(snapshot.program, snapshot.name, pipeline=snapshot.pipeline, module=_title(snapshot.module, module))
+            kept = beside_passes(dump)
+            kept_before = recorder.recording.attrs
+            recorder.set(
+                **{
+                    name: [*kept_before.get(name, ()), *({**each, "module": _title(each["module"], module)} for each in rows)]
+                    for name, rows in kept.items()
+                }
+            )
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return compiled
+
+
+def _title(dumped: str, given: str) -> str:
+    """The name of a module without XLA's number, or the one that was asked for."""
+    return given or dumped.partition(".")[2]

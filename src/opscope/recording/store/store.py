@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from opscope.recording.store.pages import pack_json, unpack_json
 from opscope.recording.store.program_blob import Packed, absorb
 from opscope.recording.store.values import from_json, to_json
 from opscope.whole_file import check_target, refuse_to_replace, remove_journals
+
+_SET = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 
 
 class StoreError(OpscopeError):
@@ -60,8 +62,7 @@ class StoreWriter:
     def set(self, **attrs: Any) -> None:
         """Set attributes of the whole recording, such as the compiler and the files that were skipped."""
         with self._lock, self._reporting(), self._connection:
-            rows = [(key, _storable(to_json(value))) for key, value in attrs.items()]
-            self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+            self._connection.executemany(_SET, _attr_rows(attrs))
 
     def add(
         self,
@@ -151,18 +152,30 @@ def open_store(path: str | Path, name: str | None = None) -> Recording:
     return _read(file.rows, name, file.path)
 
 
-def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write any recording to a file: one from a directory of dumps, one in memory, or a copy of another file."""
+def save_recording(recording: Recording, path: str | Path, *, overwrite: bool = False, attrs: Mapping[str, Any] = EMPTY) -> None:
+    """Write any recording to a file: one from a directory of dumps, one in memory, or a copy of another file, with further `attrs`."""
     if recording.file is not None and "finished" in recording.attrs:
         if not (Path(path).exists() and recording.file.samefile(path) and overwrite):
             _clear(Path(path), overwrite)
             shutil.copyfile(recording.file, path)
+            if attrs:
+                _add_attrs(Path(path), attrs)
         return
-    writer = StoreWriter(path, overwrite=overwrite, attrs=recording.attrs)
+    writer = StoreWriter(path, overwrite=overwrite, attrs={**recording.attrs, **attrs})
     for s in recording:
         common: dict[str, Any] = {"pipeline": s.pipeline, "module": s.module, "seconds": s.seconds, "attrs": s.attrs}
         writer.add(s.program, s.name, origins=s.origins, **common)
     writer.close()
+
+
+def _add_attrs(path: Path, attrs: Mapping[str, Any]) -> None:
+    """Set attributes of a recording that is complete."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(_SET, _attr_rows(attrs))
+
+
+def _attr_rows(attrs: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(key, _storable(to_json(value))) for key, value in attrs.items()]
 
 
 def _read(ask: Callable[..., list[Any]], name: str, file: Path | None = None) -> Recording:

@@ -10,6 +10,7 @@ from opscope.analysis.roofline import ESTIMATED_TIME, estimated_for, with_estima
 from opscope.memory.pass_peaks import PassPeak, peaks_of_page
 from opscope.plugin import Progress
 from opscope.program import Program
+from opscope.recording.kernel_code import codes_json
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.reasons import notes_json
 from opscope.recording.rows import Row
@@ -39,7 +40,7 @@ def encode_recording(recording: Recording, progress: Progress | None = None, to_
         rows.append(Row(snapshot, *comparison.counts))
         if comparison.diff:
             diffs[recording.position(snapshot)] = comparison.diff
-    reasons = {"reasons": notes_json(recording)} if to_read else {}
+    reasons = {"reasons": notes_json(recording), "codes": codes_json(recording)} if to_read else {}
     peaks = peaks_of_page(recording) if to_read else {}
     return writer.finish(recording.name, pass_rows(recording, rows, seconds, peaks), diffs, **reasons)
 

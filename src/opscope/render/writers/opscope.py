@@ -6,6 +6,7 @@ from collections import deque
 from pathlib import Path
 
 from opscope.plugin import Progress
+from opscope.recording.beside_passes import beside_passes
 from opscope.recording.model import Recording
 from opscope.recording.store.store import open_store, save_recording
 from opscope.render.wire.compare_passes import compared
@@ -14,5 +15,5 @@ from opscope.view_options import ViewOptions
 
 def write(recordings: list[Recording], target: Path, options: ViewOptions, progress: Progress | None = None) -> None:
     (recording,) = recordings
-    save_recording(recording, target)
+    save_recording(recording, target, attrs=beside_passes(recording))
     deque(compared(open_store(target), progress), maxlen=0)

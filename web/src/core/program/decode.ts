@@ -10,7 +10,7 @@ import { lineOf } from "./lineTemplates";
 import { decodeMetrics } from "./metrics";
 import { decodeOps, type OpTable } from "./ops";
 import { decodeDiff } from "./recording/diff";
-import type { PassDiff, PassRow, Reason, RecordingData } from "./recording/types";
+import type { PassDiff, PassRow, NodeCode, Reason, RecordingData } from "./recording/types";
 import { Sections } from "./sections";
 import type { Csr, Csr2, Grouping, NodeDetails, ProgramData, StringTable, TypeTable } from "./types";
 
@@ -36,6 +36,7 @@ export function decodeRecording(bytes: Uint8Array, fetched?: FetchedDetails): Re
     name: sections.fields.name as string,
     passes: sections.fields.passes as PassRow[],
     reasons: (sections.fields.reasons as Reason[] | undefined) ?? [],
+    codes: (sections.fields.codes as NodeCode[] | undefined) ?? [],
     program: (content) => tables.program(programs[String(content)], content),
     diff: (pass) => {
       if (!sections.has(`diff${pass}`)) return undefined;

@@ -13,6 +13,10 @@ export const BACKWARD = "backward";
 export const UPDATE = "update";
 /** The attribute of a node whose half is inferred, because the program does not say it. */
 export const INFERRED_ATTR = "opscope.direction_inferred";
+/** The attribute of a launch of a kernel that is the kernel's text. */
+export const CODE_ATTR = "code";
+/** The attribute of a node that computes several lines of the user's program: each as [file, line, function]. */
+export const LINES_ATTR = "opscope.lines";
 /** The kind of a link from a backward node to the forward node that it differentiates. */
 export const BACKWARD_OF = "backward_of";
 

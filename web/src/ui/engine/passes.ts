@@ -5,7 +5,7 @@ import { decodeProgram, decodeRecording } from "../../core/program/decode";
 import { historyOf, type PassStep, resultsOf, sourcesOf } from "../../core/program/recording/history";
 import { type Moment, markedProgram } from "../../core/program/recording/moment";
 import type { Overlay } from "../../core/program/recording/mergedDiff";
-import type { PassDiff, PassRow, Reason, RecordingData } from "../../core/program/recording/types";
+import type { Code, PassDiff, PassRow, Reason, RecordingData } from "../../core/program/recording/types";
 import type { ProgramData } from "../../core/program/types";
 import { bytesOf } from "./bytes";
 import { RemoteDetails } from "./details";
@@ -27,6 +27,8 @@ interface PassSource {
   diff(pass: number): Promise<PassDiff | undefined>;
   /** What the compiler noted about nodes. */
   reasons(): Promise<readonly Reason[]>;
+  /** The code of a node's kernel, in the files of the dump. */
+  codes(pass: number, node: string): Promise<readonly Code[]>;
   /** Rows, as far as they are compared. */
   refresh?(peaks: boolean): Promise<readonly PassRow[]>;
 }
@@ -69,6 +71,11 @@ export class Passes {
 
   /** What the compiler noted about nodes. */
   readonly reasons = once(() => this.source.reasons());
+
+  /** The code of the kernel of a node of the program after a pass, in the files of the dump. */
+  codes(pass: number, node: string): Promise<readonly Code[]> {
+    return this.source.codes(pass, node);
+  }
 
   valid(pass: number): number {
     return Math.max(0, Math.min(this.rows.length - 1, pass));
@@ -208,6 +215,8 @@ function embedded(recording: RecordingData): PassSource {
     program: (pass) => Promise.resolve({ program: recording.program(recording.passes[pass].content), remote: undefined }),
     diff: (pass) => Promise.resolve(recording.diff(pass)),
     reasons: () => Promise.resolve(recording.reasons),
+    codes: (pass, node) =>
+      Promise.resolve(recording.codes.filter((code) => code.node === node && code.module === recording.passes[pass].module)),
   };
 }
 
@@ -234,5 +243,6 @@ async function remoteRecording(address: string): Promise<PassSource> {
       return answer.length ? decodeDiff(answer) : undefined;
     },
     reasons: async () => (await (await get("reasons")).json()) as Reason[],
+    codes: async (pass, node) => (await (await get(`code/${pass}?node=${encodeURIComponent(node)}`)).json()) as Code[],
   };
 }

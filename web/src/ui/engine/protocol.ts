@@ -13,6 +13,7 @@ import type { PassRow } from "../../core/program/recording/types";
 import type { Camera } from "../../core/base/camera";
 import type { SpatialData } from "../canvas/spatial";
 import type { CostMethods } from "./costProtocol";
+import type { KernelMethods } from "./kernelProtocol";
 import type { LaneMethods } from "./laneProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
 import type { TextMethods } from "./textProtocol";
@@ -398,7 +399,7 @@ export interface Paper {
 }
 
 /** Every question with its answer. */
-export interface Methods extends MemoryMethods, CostMethods, LaneMethods, TextMethods {
+export interface Methods extends MemoryMethods, CostMethods, LaneMethods, TextMethods, KernelMethods {
   load(params: { readonly at: WireAt }): ProgramSummary;
   /** Takes a file of node data; answers with statistics of the runs in it. */
   nodeData(params: DataFile): readonly DataStatistics[];

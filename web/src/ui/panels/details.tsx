@@ -1,8 +1,9 @@
 /** Everything about the selection: types, inputs and users, attributes, source, and what is upstream and downstream. */
 import type { JSX } from "preact";
-import { BACKWARD_OF } from "../../core/program/names";
+import { BACKWARD_OF, CODE_ATTR, LINES_ATTR } from "../../core/program/names";
 import { bytesText, shortNumber } from "../../core/text/quantities";
 import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/protocol";
+import { useAnswer } from "../dock/asked";
 import type { Session } from "../session";
 import { ALL, enterGraph, walkedGraphs } from "../state/view";
 import { NodeReasons } from "../timeline/reasons";
@@ -10,13 +11,14 @@ import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
 import { actions, copy } from "./actions";
 import { Chain, Gradient, SavedForBackward } from "./gradient";
 import { Icon } from "./icons";
+import { KernelCode, SourceLines } from "./kernelCode";
 import { EdgeDetails } from "./edgeDetails";
 import { FoldedIn, foldings } from "./folded";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 import { OutputDetails } from "./outputDetails";
 import { ProgramOverview } from "./overview";
-import { pretty } from "./pretty";
+import { pretty, shortFile } from "./pretty";
 import { Metrics, NodeList, Section } from "./sections";
 
 export function Details({ session }: { readonly session: Session }): JSX.Element {
@@ -45,6 +47,8 @@ export function Details({ session }: { readonly session: Session }): JSX.Element
 
 function NodeDetails({ session, facts }: { readonly session: Session; readonly facts: NodeFacts }): JSX.Element {
   const where = [facts.graph === session.graphName ? "" : facts.graph, ...facts.scope].filter(Boolean).join(" › ");
+  const kernel = useAnswer(session, "kernel", { node: facts.node }, [facts]);
+  const attrs = facts.attrs.filter(([name]) => name !== CODE_ATTR && name !== LINES_ATTR);
   return (
     <>
       <h2>{clipped(facts.op, 2000)}</h2>
@@ -119,6 +123,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
       <NodeReasons session={session} facts={facts} />
       <NodeHistory session={session} facts={facts} />
       <Reach session={session} />
+      <KernelCode session={session} kernel={kernel} />
       {facts.source.length > 0 && (
         <Section title="Source">
           <ul>
@@ -138,10 +143,11 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
           </ul>
         </Section>
       )}
-      {facts.attrs.length > 0 && (
+      <SourceLines session={session} kernel={kernel} own={facts.source} />
+      {attrs.length > 0 && (
         <Section title="Attributes">
           <dl>
-            {facts.attrs.map(([name, value]) => (
+            {attrs.map(([name, value]) => (
               <Attribute key={name} session={session} name={name} value={value} />
             ))}
           </dl>
@@ -428,10 +434,4 @@ function Breakable({ text }: { readonly text: string }): JSX.Element {
       ))}
     </>
   );
-}
-
-/** The end of a long path is what matters. */
-function shortFile(file: string): string {
-  const parts = file.split("/");
-  return parts.length > 3 ? `…/${parts.slice(-2).join("/")}` : file;
 }

@@ -16,3 +16,9 @@ function isFlat(value: unknown): boolean {
   if (value === null || typeof value !== "object") return true;
   return Array.isArray(value) && value.length <= 16 && value.every((item) => item === null || typeof item !== "object");
 }
+
+/** The end of a long path is what matters. */
+export function shortFile(file: string): string {
+  const parts = file.split("/");
+  return parts.length > 3 ? `…/${parts.slice(-2).join("/")}` : file;
+}

@@ -8,7 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from opscope.program import Frame, KnownDetails, Node, NodeKey, Path, Program
+from opscope.analysis.contributing import own_lines
+from opscope.program import LINES_ATTR, Frame, KnownDetails, Node, NodeKey, Path, Program
 from opscope.readers.torch.direction import common_scope
 from opscope.recording.model import Origin
 
@@ -16,6 +17,8 @@ from opscope.recording.model import Origin
 class Place(NamedTuple):
     scope: Path = ()
     source: tuple[Frame, ...] = ()
+    lines: tuple[Frame, ...] = ()
+    """The lines of all nodes, if they come from several."""
 
 
 class Places:
@@ -42,7 +45,8 @@ class Places:
         place = self._by_name.get(node.id)
         if place is None or node.role != "op" or node.scope:
             return node
-        return node._replace(details=KnownDetails(node.attrs, place.scope, node.source or place.source))
+        attrs = {**node.attrs, LINES_ATTR: [list(line) for line in place.lines]} if place.lines else node.attrs
+        return node._replace(details=KnownDetails(attrs, place.scope, node.source or place.source))
 
 
 def lowered_places(origins: Sequence[Origin], old: Program) -> Places:
@@ -66,4 +70,5 @@ def _common_place(nodes: Sequence[Node]) -> Place:
     scopes = [node.scope for node in nodes if node.scope]
     scope = common_scope(scopes) if 2 * len(scopes) > len(nodes) else ()
     sources = Counter(node.source for node in nodes if node.source)
-    return Place(scope, sources.most_common(1)[0][0] if sources else ())
+    lines = tuple(dict.fromkeys(line for node in nodes for line in own_lines(node)))
+    return Place(scope, sources.most_common(1)[0][0] if sources else (), lines if len(lines) > 1 else ())

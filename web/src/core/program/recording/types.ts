@@ -94,6 +94,20 @@ export interface RecordingData {
   program(content: number): ProgramData;
   diff(pass: number): PassDiff | undefined;
   readonly reasons: readonly Reason[];
+  readonly codes: readonly NodeCode[];
+}
+
+/** The code of a kernel: in a file of the dump, or, if that is empty, in the recording. */
+export interface Code {
+  readonly language: string;
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Code in the files of a dump, by the node that launches the kernel. */
+export interface NodeCode extends Code {
+  readonly module: string;
+  readonly node: string;
 }
 
 /** What a compiler noted about nodes of a module, by their names then. */

@@ -3,6 +3,7 @@ import { cellsAt, cost, roofline } from "./cost";
 import { chain, edge, gradient, group, markdown, node, output, overview, saved, trace } from "./facts";
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
+import { kernel } from "./kernel";
 import { lane } from "./lane";
 import { load, nodeData } from "./load";
 import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage, memoryWhatIf } from "./memory";
@@ -63,6 +64,7 @@ export const HANDLERS: Handlers = {
   passesTouchingBox,
   history,
   reasons,
+  kernel,
   follow,
   match,
 };
