@@ -20,6 +20,7 @@ from opscope.analysis.info import info_of
 from opscope.cli import main
 from opscope.errors import OpscopeError
 from opscope.loading import load_all
+from opscope.memory.schedule import computed_memory
 from opscope.program import GraphBuilder, KnownDetails, Link, Node, ProgramBuilder, TensorType, wrong_part
 from opscope.program.values import dimension, line_number, whole_number
 from opscope.recording.store.store import StoreWriter
@@ -207,6 +208,7 @@ def test_attributes_that_opscope_interprets_may_be_anything(wrong: Any, tmp_path
         before = op
     program = builder.build()
     use(program)
+    computed_memory(program)
     for name in ("x.json", "x.netron", "me.json"):
         opscope.save(program, tmp_path / name, format="model-explorer" if name == "me.json" else None)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from opscope.analysis.moved import SLICES, UPDATES, values
+from opscope.analysis.moved import SLICES, UPDATES, by_number, values
 from opscope.ops import LOOPS, facts_of, plain_name
 from opscope.ops.loops import constants_of, origin_of, trip_count
 from opscope.program import WHOLE, Graph, Node, Program, TensorType, ValueRef, whole_number
@@ -112,7 +112,7 @@ def _reads_slice(program: Program, node: Node, operand: int) -> bool:
     called = _called(program, node)
     if called is None:
         return operand == 0 and plain_name(node.op) in SLICES
-    parameters = sorted(called.parameters, key=lambda parameter: whole_number(parameter.attrs.get("parameter_number")) or 0)
+    parameters = by_number(called.parameters)
     if operand >= len(parameters):
         return False
     users = [called[user] for user in called.users.get(parameters[operand].id, ())]

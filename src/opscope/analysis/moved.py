@@ -140,10 +140,10 @@ def _only_returned(body: Graph, node: Node) -> bool:
 
 
 def by_number(parameters: Iterable[Node]) -> list[Node]:
-    return sorted(parameters, key=_number)
+    return sorted(parameters, key=parameter_number)
 
 
-def _number(parameter: Node) -> int:
+def parameter_number(parameter: Node) -> int:
     """A parameter's number: HLO may list parameters in any order, and operands are bound by number."""
     return whole_number(parameter.attrs.get("parameter_number")) or 0
 

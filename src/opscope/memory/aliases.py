@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.loop_slots import results_of
-from opscope.analysis.moved import size_of
+from opscope.analysis.moved import by_number, parameter_number, size_of
 from opscope.memory.order import is_half
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
@@ -208,7 +208,7 @@ class Aliases:
         return computed
 
     def _given(self, body: Graph) -> list[Names]:
-        parameters = sorted(body.parameters, key=parameter_number)
+        parameters = by_number(body.parameters)
         return [names for parameter in parameters for names in self.outputs[body.name, parameter.id]]
 
     def _pass(self, body: Graph, arguments: Sequence[Names]) -> None:
@@ -244,10 +244,6 @@ def _first(index: str) -> int:
     """The first number of an index: 1 of `1`, 0 of an empty one."""
     digits = index.split(",")[0].strip()
     return int(digits) if digits else 0
-
-
-def parameter_number(node: Node) -> int:
-    return int(node.attrs.get("parameter_number", 0))
 
 
 def updated_in_place(body: Graph) -> list[tuple[int, int]]:

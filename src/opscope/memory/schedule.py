@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from itertools import groupby
 
+from opscope.analysis.moved import parameter_number
 from opscope.gc_pause import without_collecting
-from opscope.memory.aliases import Aliases, Value, parameter_number
+from opscope.memory.aliases import Aliases, Value
 from opscope.memory.generated import argument_kind, gradient_made
 from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.order import Order, running_order

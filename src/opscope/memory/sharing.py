@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from opscope.analysis.loop_slots import results_of
-from opscope.memory.aliases import Aliases, parameter_number
+from opscope.analysis.moved import parameter_number
+from opscope.memory.aliases import Aliases
 from opscope.memory.order import Order
 from opscope.ops import facts_of, plain_name
 from opscope.program import Graph, Node, Program

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from opscope.analysis.moved import size_of
+from opscope.analysis.moved import parameter_number, size_of
 from opscope.errors import SourceError, in_source
-from opscope.memory.aliases import parameter_number
 from opscope.memory.model import Memory
 from opscope.memory.xla import assigned_memory
 from opscope.memory.xla_checks import check_live_ranges, check_usage
