@@ -154,6 +154,8 @@ def test_forward_is_beside_backward_at_first_and_the_address_remembers_it(viewer
     state = viewer.press("Forward beside backward")
     assert "beside=1" in viewer.page.url
     assert "saved tensors" in " ".join(state["remarks"]) and not viewer.errors
+    hint = viewer.page.get_by_text(state["remarks"][0])
+    assert hint.bounding_box()["y"] >= sum(viewer.page.locator("canvas.graph").bounding_box()[key] for key in ("y", "height"))
     assert viewer.control("Forward beside backward").get_attribute("aria-checked") == "true"
     viewer.page.reload()
     viewer.idle()

@@ -47,7 +47,7 @@ def test_nothing_overlaps_from_a_small_window_to_a_large_screen(open_file: Open,
             viewer.choose("Colour by", colour)
             controls = areas(viewer, ".bar nav, .bar button:not(nav *), .bar select:not(nav *), .bar input")
             parts = areas(viewer, "aside, main.stage, .sheet, [role=toolbar]")
-            over_the_graph = areas(viewer, ".foot > :not(.status), .foot > .status > *, .map, .remark, .sticky > div")
+            over_the_graph = areas(viewer, ".foot > :not(.status), .foot > .status > *, .map, .banner, .sticky > div")
             assert len(controls) > 10 and len(parts) >= 4 + len(panels) and len(over_the_graph) >= 3
             for boxes in (controls, parts, over_the_graph):
                 assert overlapping(boxes) == [], (width, colour)

@@ -94,7 +94,7 @@ def test_the_palette_finds_actions_modules_and_nodes(viewer: Viewer) -> None:
     assert typed("flatt", "Flatten")["flatten"] is True
     assert typed("flatten", "Flatten")["flatten"] is False
     assert typed("dot.2", "dot.2")["selectedNode"] == "dot.2"
-    assert typed("layer_1 attention", "layer_1: Block/attention")["selection"] == ["g:layer_1: Block/attention"]
+    assert typed("layer_1.attention", "layer_1/attention")["selection"] == ["g:layer_1: Block/attention"]
     assert typed("group by phase", "Group by phase")["grouping"] == "phase"
     viewer.key("Control+k")
     page.get_by_role("combobox", name="Action, module or node").fill("nothing is called so")

@@ -38,14 +38,27 @@ describe("unconnected nodes", () => {
     for (const spec of [{ allNodes: true }, { flatten: true }]) expect(buildView(program, spec).title).not.toContain("unconnected");
   });
 
-  it("stay as they are where there is only one, or nothing else", () => {
-    for (const nodes of [[counter("seen"), ...model], unused])
+  it("stay as they are where there is only one that is not a buffer, or nothing else", () => {
+    for (const nodes of [[unused[1], ...model], unused])
       expect(buildView(makeProgram([{ name: "main", nodes }]), {}).title).not.toContain("unconnected");
+    const lone = buildView(makeProgram([{ name: "main", nodes: [counter("seen"), ...model] }]), {});
+    expect(lone.subtitle[boxNamed(lone, "r:unconnected")]).toBe("seen");
+  });
+
+  it("are not seen beside the only operation of their module, which has no frame", () => {
+    const norm: NodeSketch[] = [
+      { id: "x", op: "placeholder", role: "input" },
+      { ...counter("seen"), scope: "bn: BatchNorm" },
+      { id: "a", op: "tanh", inputs: ["x"], scope: "bn: BatchNorm" },
+      { id: "y", op: "output", role: "output", inputs: ["a"] },
+    ];
+    const view = buildView(makeProgram([{ name: "main", nodes: norm }]), { depth: 9 });
+    expect([view.title[view.boxOfNode[1]], view.title[view.boxOfNode[2]]]).toEqual(["unconnected", "bn"]);
   });
 
   it("are not parts of their own with a result, nor what others wait for", () => {
     const waited: NodeSketch[] = [...model.slice(0, -1), { ...model[3], control: ["ones"] }];
-    const view = buildView(makeProgram([{ name: "main", nodes: [...unused, ...waited], outputs: ["y", "mask"] }]), {});
+    const view = buildView(makeProgram([{ name: "main", nodes: [...unused.slice(1), ...waited], outputs: ["y", "mask"] }]), {});
     expect(view.title).not.toContain("unconnected");
   });
 });

@@ -129,7 +129,7 @@ describe("groups", () => {
       "node n:out",
     ]);
     expect([view.title[boxNamed(view, "n:linear")], view.subtitle[boxNamed(view, "n:linear")]]).toEqual(["proj", "linear · f32[4]"]);
-    expect(view.title[boxNamed(view, "n:relu")]).toBe("relu");
+    expect([view.title[boxNamed(view, "n:relu")], view.subtitle[boxNamed(view, "n:relu")]]).toEqual(["relu", "block.1 · f32[4]"]);
     expect(boxLines(buildView(norm, { depth: 1 }))).toContain("  group g:block: Block/proj: Linear");
     expect(boxLines(buildView(norm, { depth: 1, open: ["g:block: Block/proj: Linear"] }))).toContain("    node n:linear");
     expect(boxLines(buildView(norm, { depth: 9, rules: { liftSingles: false } }))).toContain("    node n:relu");

@@ -27,6 +27,12 @@ export function isChange({ name }: { readonly name: string }): boolean {
   return name.endsWith(CHANGE);
 }
 
+/** "mlp: LlamaMLP" is the group `mlp` of class `LlamaMLP`. */
+export function nameAndClass(name: string): [string, string] {
+  const at = name.indexOf(": ");
+  return at > 0 ? [name.slice(0, at), name.slice(at + 2)] : [name, ""];
+}
+
 export function groupingNamed({ groupings }: ProgramData, name: string): Grouping | undefined {
   return groupings.find((grouping) => grouping.name === name);
 }

@@ -6,7 +6,7 @@
 import { compileQuery, type Query, type Term } from "./query";
 import { memoized } from "../base/memoized";
 import { attributeNamed } from "../program/attributes";
-import { groupingNamed, MODULE } from "../program/names";
+import { groupingNamed, MODULE, nameAndClass } from "../program/names";
 import { indexOf } from "../program/programIndex";
 import { CATEGORIES, type ProgramData, ROLES } from "../program/types";
 
@@ -118,16 +118,19 @@ function typeMatcher(program: ProgramData, text: (index: number) => boolean): (n
   };
 }
 
-/** The path of a node's innermost group, of the grouping by module. */
+/** The path of a node's innermost group, of the grouping by module: as the program has it, and as boxes and lists name it. */
 function scopeMatcher(program: ProgramData, term: Term): (node: number) => boolean {
   const grouping = groupingNamed(program, MODULE) ?? program.groupings[0];
   const { groupName, groupParent, groupCount, nodeGroup } = grouping;
   const paths = new Array<string>(groupCount);
+  const plain = new Array<string>(groupCount);
   const answers = new Uint8Array(groupCount);
   for (let g = 0; g < groupCount; g++) {
     const name = term.lowerCase ? lowerCase(program, groupName[g]) : program.strings.at(groupName[g]);
-    paths[g] = groupParent[g] < 0 ? name : `${paths[groupParent[g]]}/${name}`;
-    answers[g] = term.test(paths[g]) ? 1 : 0;
+    const up = groupParent[g];
+    paths[g] = up < 0 ? name : `${paths[up]}/${name}`;
+    plain[g] = up < 0 ? nameAndClass(name)[0] : `${plain[up]}/${nameAndClass(name)[0]}`;
+    answers[g] = term.test(paths[g]) || term.test(plain[g]) || term.test(plain[g].replaceAll("/", ".")) ? 1 : 0;
   }
   return (n) => nodeGroup[n] >= 0 && answers[nodeGroup[n]] === 1;
 }

@@ -1,4 +1,5 @@
 /** What the details panel shows about a node or a group. */
+import { nameAndClass } from "../../core/program/names";
 import type { Highlighter } from "../../core/highlight/highlighter";
 import { metricsOf } from "../../core/metrics/counted";
 import { unknownOf } from "../../core/metrics/unknown";
@@ -142,6 +143,13 @@ export function scopeOf(index: ProgramIndex, node: number, groupingName: string)
   for (let g = grouping ? grouping.nodeGroup[node] : -1; g >= 0; g = grouping.groupParent[g])
     path.unshift(index.text(grouping.groupName[g]));
   return path;
+}
+
+/** The same as one text, without the classes of modules: "layer1/0/conv1". */
+export function scopePath(index: ProgramIndex, node: number, groupingName: string): string {
+  return scopeOf(index, node, groupingName)
+    .map((name) => nameAndClass(name)[0])
+    .join("/");
 }
 
 /** How often each operation (by its number) occurs. */

@@ -3,7 +3,7 @@ import { patternOf } from "../../core/metrics/cellNames";
 import { addable, times } from "../../core/metrics/chosen";
 import { graphRuns, graphsInside } from "../../core/metrics/inside";
 import { drawnGroups, valuesOf } from "../../core/metrics/values";
-import { MODULE, groupingNamed } from "../../core/program/names";
+import { groupingNamed, MODULE, nameAndClass } from "../../core/program/names";
 import { Forwards } from "../../core/program/ops";
 import type { MetricData } from "../../core/program/metrics";
 import type { ProgramIndex } from "../../core/program/programIndex";
@@ -106,6 +106,6 @@ function sharedName(path: string): string {
 /** The path of a group without classes. */
 function pathOf(index: ProgramIndex, grouping: Grouping, group: number): string {
   const names: string[] = [];
-  for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(index.text(grouping.groupName[g]).split(": ")[0]);
+  for (let g = group; g >= 0; g = grouping.groupParent[g]) names.unshift(nameAndClass(index.text(grouping.groupName[g]))[0]);
   return names.join("/");
 }

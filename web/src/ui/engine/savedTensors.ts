@@ -1,5 +1,5 @@
 /** What the forward half saves for the backward half, layer by layer. */
-import { FORWARD, MODULE, groupingNamed } from "../../core/program/names";
+import { FORWARD, groupingNamed, MODULE, nameAndClass } from "../../core/program/names";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import { savedOutputs } from "../../core/view/twoHalves/saved";
 import { nodeName } from "./names";
@@ -35,7 +35,7 @@ function layerOf(index: ProgramIndex, node: number): string {
   const modules = groupingNamed(index.program, MODULE) ?? index.program.groupings[0];
   const names: string[] = [];
   for (let group = modules?.nodeGroup[node] ?? -1; group >= 0; group = modules.groupParent[group])
-    names.unshift(index.text(modules.groupName[group]).split(": ")[0]);
+    names.unshift(nameAndClass(index.text(modules.groupName[group]))[0]);
   const inside = names.filter((name) => name !== FORWARD);
   const numbered = inside.findIndex((name) => /\d/.test(name));
   return inside.slice(0, numbered < 0 ? 1 : numbered + 1).join("/");

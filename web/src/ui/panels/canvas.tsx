@@ -1,4 +1,4 @@
-/** The graph with what lies over it (hints, map, tooltip, progress, messages), and the line below it: legend, counts and zoom. */
+/** The graph with what lies over it (banners, map, tooltip, progress, messages), and the lines below it: legend, counts, zoom and hints. */
 import type { JSX, RefObject } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { Size } from "../../core/base/camera";
@@ -26,10 +26,10 @@ export function Canvas({
 }): JSX.Element {
   const descriptionId = useId();
   const canvas = useRef<HTMLCanvasElement>(null);
-  const hints = useRef<HTMLDivElement>(null);
+  const banners = useRef<HTMLDivElement>(null);
   useEffect(() => session.attach(canvas.current!), [session]);
-  // Hints and the legend come with the picture: it takes its place before anybody sees it or asks for it.
-  useLayoutEffect(() => session.stage?.settle(cornerOf(hints.current)));
+  // Banners, hints and the legend come with the picture: it takes its place before anybody sees it or asks for it.
+  useLayoutEffect(() => session.stage?.settle(cornerOf(banners.current)));
   const { shown, problem, progress } = session;
   return (
     <main
@@ -53,7 +53,7 @@ export function Canvas({
         <p id={descriptionId} class="hidden" aria-live="polite">
           {spoken(session)}
         </p>
-        {shown && <Overhead session={session} hints={hints} />}
+        {shown && <Overhead session={session} banners={banners} />}
         {shown && <Minimap session={session} />}
         <Tooltip session={session} />
         {session.pointing.menu && <ContextMenu session={session} at={session.pointing.menu} />}
@@ -108,6 +108,7 @@ export function Canvas({
           {shown && <Counts session={session} />}
           <Zoom session={session} />
         </div>
+        {shown && <Hints session={session} />}
       </div>
     </main>
   );
@@ -153,24 +154,33 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
   );
 }
 
-/** What lies over the upper edge of the graph: titles of the groups that one looks into, and remarks below them. */
-function Overhead({ session, hints }: { readonly session: Session; readonly hints: RefObject<HTMLDivElement | null> }): JSX.Element {
+/** What lies over the upper edge of the graph: titles of the groups that one looks into, and banners below them. */
+function Overhead({ session, banners }: { readonly session: Session; readonly banners: RefObject<HTMLDivElement | null> }): JSX.Element {
   useSignal(session.onCamera);
   const titles = titlesOf(session);
   return (
     <>
       <Titles session={session} titles={titles} />
-      <Remarks session={session} below={heightOf(titles)} element={hints} />
+      <Banners session={session} below={heightOf(titles)} element={banners} />
     </>
   );
 }
 
-const MOST_REMARKS = 4;
-/** A graph lower than this has no room for remarks below the titles of the groups that one looks into. */
-const LEAST_HEIGHT = 450;
+const MOST_HINTS = 4;
 
-/** Notes about the view, and what it leaves out, with a button to show all. */
-function Remarks({
+/** How to read the picture, and what the program says about itself: below the graph, where they cover nothing. */
+function Hints({ session }: { readonly session: Session }): JSX.Element | null {
+  const hints = session.shown!.result.remarks.slice(0, MOST_HINTS).map((hint) => clipped(hint, 300));
+  if (hints.length === 0) return null;
+  return (
+    <p class="hints" title={hints.join("\n")}>
+      {hints.join(" ")}
+    </p>
+  );
+}
+
+/** What the view leaves out, with a button to show all. */
+function Banners({
   session,
   below,
   element,
@@ -183,7 +193,7 @@ function Remarks({
   const rows: JSX.Element[] = [];
   if (view.paths)
     rows.push(
-      <p class="remark" key="paths">
+      <p class="banner" key="paths">
         Showing paths from {clipped(view.paths[0], 60)} to {clipped(view.paths[1], 60)}{" "}
         <button type="button" onClick={() => session.change({ ...view, paths: undefined }, { look: "first" })}>
           Show all
@@ -193,7 +203,7 @@ function Remarks({
   if (view.around.length) {
     const { around, hops } = view;
     rows.push(
-      <p class="remark" key="around">
+      <p class="banner" key="around">
         Showing {hops} {hops === 1 ? "hop" : "hops"} around {clipped(around.join(", "), 60)}
         <button type="button" onClick={() => session.change({ ...view, hops: hops + 1 }, { look: "fit" })}>
           One more hop
@@ -206,7 +216,7 @@ function Remarks({
   }
   if (view.matchesOnly >= 0)
     rows.push(
-      <p class="remark" key="only">
+      <p class="banner" key="only">
         Showing matches of “{clipped(view.query, 60)}” and their neighbours{" "}
         <button type="button" onClick={() => session.change({ ...view, matchesOnly: -1 }, { look: "first" })}>
           Show all
@@ -216,32 +226,24 @@ function Remarks({
   const stacks = view.depth === DEEPEST ? (shown?.result.kind.filter((kind) => kind === BoxKind.Stack).length ?? 0) : 0;
   if (stacks > 0)
     rows.push(
-      <p class="remark" key="stacks">
+      <p class="banner" key="stacks">
         {plural(stacks, "stack")} of repeats {stacks === 1 ? "is" : "are"} folded
         <button type="button" onClick={() => actions.foldRepeats(session)}>
           Unfold all
         </button>
       </p>,
     );
-  const isCramped = below > 0 && session.stage !== undefined && session.stage.height < LEAST_HEIGHT;
-  shown?.result.remarks.slice(0, isCramped ? 0 : MOST_REMARKS).forEach((remark, i) => {
-    rows.push(
-      <p class="remark words" key={i}>
-        {clipped(remark, 300)}
-      </p>,
-    );
-  });
   return (
-    <div ref={element} class="remarks" style={{ top: `${10 + below}px` }}>
+    <div ref={element} class="banners" style={{ top: `${10 + below}px` }}>
       {rows}
     </div>
   );
 }
 
-/** How far hints reach from the upper left corner of the graph. */
-function cornerOf(hints: HTMLElement | null): Size {
-  if (!hints?.offsetHeight) return { width: 0, height: 0 };
-  return { width: hints.offsetLeft + hints.offsetWidth, height: hints.offsetTop + hints.offsetHeight };
+/** How far banners reach from the upper left corner of the graph. */
+function cornerOf(banners: HTMLElement | null): Size {
+  if (!banners?.offsetHeight) return { width: 0, height: 0 };
+  return { width: banners.offsetLeft + banners.offsetWidth, height: banners.offsetTop + banners.offsetHeight };
 }
 
 /** The status line: how much is drawn. */

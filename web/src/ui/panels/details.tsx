@@ -416,7 +416,7 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
         </button>
       </dt>
       <dd class="mono" tabIndex={text.split("\n").length > 18 || text.length > 1500 ? 0 : undefined}>
-        {clipped(text, 60_000)}
+        {text.length > 60 || text.includes("\n") ? clipped(text, 60_000) : <Breakable text={text} />}
       </dd>
     </div>
   );

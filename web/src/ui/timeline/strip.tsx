@@ -344,12 +344,12 @@ function CardView({
         <span>
           {row.seconds === null ? "" : `${secondsText(row.seconds)} · `}
           {row.nodes.toLocaleString("en-US")} nodes
+          {rise !== 0 && <b class={card.pass === most.highestRise ? "peak highest" : "peak"}>{rise > 0 ? "▲" : "▼"}</b>}
         </span>
       </span>
       <span class="pass-foot">
         <Counts row={row} />
         {row.estimatedSeconds !== undefined && <span class="quiet-text">{quantityText(row.estimatedSeconds, "s")}</span>}
-        {rise !== 0 && <span class={card.pass === most.highestRise ? "peak highest" : "peak"}>{rise > 0 ? "▲" : "▼"}</span>}
       </span>
     </div>
   );

@@ -1,5 +1,6 @@
 /** From groups and nodes to boxes: which are shown, which are open, and the box of every node of an instance. */
 
+import { nameAndClass } from "../../program/names";
 import { BoxKind, CATEGORIES } from "../../program/types";
 import { onlyUser } from "../groups/stackParameters";
 import { findTied } from "../groups/tiedWeights";
@@ -14,7 +15,7 @@ import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import type { Placement } from "./placement";
 import { isArgument, Role } from "../../program/roles";
-import { groupSubtitle, groupTitle, nameAndClass, nodeTitle, plural, rangeTitle, typeText } from "./texts";
+import { groupSubtitle, groupTitle, nodeTitle, plural, rangeTitle, typeText } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
@@ -169,7 +170,9 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
   const tied = findTied(traits);
   const isClosed = isClosedRoot(placement, instance);
   const isOutside = !instance.outer && instance.frame >= 0 ? outsideRoot(placement, instance.graph) : undefined;
-  const aside = isClosed ? undefined : placeUnconnected(placement, instance, fates);
+  const isAtTop = (group: number) =>
+    group < 0 || (groups?.lifted[group - firstGroup] === 1 && groups.holder[group - firstGroup] === instance.frame);
+  const aside = isClosed ? undefined : placeUnconnected(placement, instance, fates, isAtTop);
   for (let i = 0; i < instance.count; i++) {
     const n = instance.first + i;
     const fate = fates[i];
@@ -244,15 +247,17 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
   repeats.settle(instance);
 }
 
-/** A single operation has the name of its group as title, and its op in the second line. Numbers are not names. */
+/** A single operation has the name of its group as title, and its op in the second line. Numbers are not names: they come second. */
 function nameAfterGroup(placement: Placement, box: number, group: number): void {
   const { boxes, traits, tree } = placement;
   if (traits.program.nodeRole[boxes.node[box]] !== Role.Op) return;
   const [name] = nameAndClass(traits.program.strings.at(tree.groupName[group]));
   const op = boxes.title[box];
-  if (/^\d+$/.test(name) || name === op) return;
-  boxes.title[box] = name;
-  boxes.subtitle[box] = boxes.subtitle[box] ? `${op} · ${boxes.subtitle[box]}` : op;
+  if (name === op) return;
+  const isNumber = /^\d+$/.test(name);
+  if (!isNumber) boxes.title[box] = name;
+  const second = isNumber ? groupTitle(traits.program, tree.groupName, tree.parent, group) : op;
+  boxes.subtitle[box] = [second, boxes.subtitle[box]].filter(Boolean).join(" · ");
 }
 
 /** The id as the title; the op goes to the second line, unless it is part of the id ("dot.105", "gemm_0"). */

@@ -1,17 +1,12 @@
 /** The texts of boxes: titles, types, counts. */
 
 import { shortNumber } from "../../text/quantities";
+import { nameAndClass } from "../../program/names";
 import type { ProgramData } from "../../program/types";
 import { TitledBy } from "../../program/ops";
 import type { Traits } from "../traits";
 import { isArgument, Role } from "../../program/roles";
 import { parameterLabel } from "./parameterLabels";
-
-/** "mlp: LlamaMLP" is the group `mlp` of class `LlamaMLP`. */
-export function nameAndClass(name: string): [string, string] {
-  const at = name.indexOf(": ");
-  return at > 0 ? [name.slice(0, at), name.slice(at + 2)] : [name, ""];
-}
 
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;

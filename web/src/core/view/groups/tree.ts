@@ -4,12 +4,12 @@
  */
 
 import { memoized } from "../../base/memoized";
+import { DIRECTION, nameAndClass, UPDATE } from "../../program/names";
 import { CATEGORIES, type Grouping } from "../../program/types";
 import { assignUngrouped } from "./assignUngrouped";
 import { Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import { Role } from "../../program/roles";
-import { nameAndClass } from "../boxes/texts";
 
 export interface GroupTree {
   readonly name: string;
@@ -64,7 +64,12 @@ function build(traits: Traits, grouping: Grouping): GroupTree {
     depth,
     nodeGroup,
     soleLevels,
-    ...count(traits, parent, nodeGroup),
+    ...count(
+      traits,
+      parent,
+      nodeGroup,
+      (g) => grouping.name === DIRECTION && parent[g] < 0 && traits.program.strings.at(groupName[g]) === UPDATE,
+    ),
   };
 }
 
@@ -150,16 +155,24 @@ function isWritten(traits: Traits, node: number): boolean {
   return ops.spreads[nodeOp[node]] === 0;
 }
 
-function count(traits: Traits, parent: Int32Array, nodeGroup: Int32Array): { opCount: Int32Array; parameterElements: Float64Array } {
+/** What only the update reads is the state of the optimizer, and not a parameter of the model. */
+function count(
+  traits: Traits,
+  parent: Int32Array,
+  nodeGroup: Int32Array,
+  isUpdate: (group: number) => boolean,
+): { opCount: Int32Array; parameterElements: Float64Array } {
   const { program, plumbing, small } = traits;
   const opCount = new Int32Array(parent.length);
   const parameterElements = new Float64Array(parent.length);
   const { outputs, nodeRole, types } = program;
+  const updates = new Uint8Array(parent.length);
+  for (let g = 0; g < parent.length; g++) updates[g] = parent[g] < 0 ? Number(isUpdate(g)) : updates[parent[g]];
   for (let n = 0; n < nodeGroup.length; n++) {
     const g = nodeGroup[n];
     if (g < 0) continue;
     if (nodeRole[n] === Role.Op && plumbing.kind[n] === Forwards.Nothing && !small.is[n]) opCount[g]++;
-    if (nodeRole[n] === Role.Parameter) {
+    if (nodeRole[n] === Role.Parameter && !updates[g]) {
       for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
     }
   }

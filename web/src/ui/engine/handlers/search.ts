@@ -4,7 +4,7 @@ import { compileQuery, search as searchProgram } from "../../../core/search/sear
 import { nodeTitle } from "../../../core/view/boxes/texts";
 import { groupingOf } from "../../../core/view/groups/grouping";
 import { Destinations } from "../destinations";
-import { scopeOf } from "../facts";
+import { scopePath } from "../facts";
 import type { EngineState } from "../state";
 import type { Handler } from "./handler";
 import { nodeName } from "../names";
@@ -30,7 +30,7 @@ export const matchRows: Handler<"matchRows"> = ({ index }, { nodes }) =>
   nodes.map((node) => ({
     ...nodeName(index, node),
     title: nodeTitle(index.program, node, false),
-    scope: scopeOf(index, node, MODULE).join("/"),
+    scope: scopePath(index, node, MODULE),
   }));
 
 export const destinations: Handler<"destinations"> = async (state, { text }) => {
