@@ -3,13 +3,14 @@
 AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation to the operations of its
 backward function. Several forward nodes may share a number: the first of them created the autograd function, the others are its
 getitems or created none. An operation in place is one late: it has the number after that of its function. A sum of gradients, for a
-value that was used twice, belongs to no function: it is linked to the operation that computes the value (`gradient_sums.py`), and placed
-in the module whose operations use the value.
+value that was used twice, belongs to no function: it is linked to the operation that computes the value, or to the parameter or input
+that it is (`gradient_sums.py`), and placed in the module whose operations use the value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, Link, Path
@@ -27,8 +28,9 @@ def directions(nodes: Iterable[Any]) -> dict[str, str]:
     return {node.name: BACKWARD if is_backward(node.meta) else FORWARD for node in calls}
 
 
-def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
-    """For each backward operation, a link to the forward operation whose autograd function it is part of."""
+def forward_links(nodes: Iterable[Any], same: Mapping[str, str] = MappingProxyType({})) -> dict[str, tuple[Link, ...]]:
+    """For each backward operation, a link to the forward operation whose autograd function it is part of. `same` maps a tied placeholder
+    to the one that is drawn."""
     nodes = list(nodes)
     owner: dict[int, str] = {}
     in_place: dict[int, str] = {}
@@ -49,10 +51,8 @@ def forward_links(nodes: Iterable[Any]) -> dict[str, tuple[Link, ...]]:
     for name, number in functions.items():
         if number not in owner and number + 1 in in_place and number + 1 not in numbers:
             forward_of[name] = in_place[number + 1]
-    for name, value in summed_values(nodes, forward_of).items():
-        if value.op in _CALLS:
-            forward_of[name] = value.name
-    return {name: (Link(BACKWARD_OF, forward),) for name, forward in forward_of.items()}
+    forward_of |= {name: value.name for name, value in summed_values(nodes, forward_of).items()}
+    return {name: (Link(BACKWARD_OF, same.get(forward, forward)),) for name, forward in forward_of.items()}
 
 
 def missing_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[str, tuple[Link, ...]]) -> dict[str, Path]:

@@ -86,7 +86,7 @@ class FxGraphReader:
         nodes = list(nodes)
         self.names = {node.name for node in nodes}
         scopes = {node.name: self.owners.note(module_calls(node.meta)) for node in nodes}
-        links = forward_links(nodes)
+        links = forward_links(nodes, self.signature.same)
         scopes |= missing_scopes(nodes, scopes, links)
         self.directions = directions(nodes)
         for node in nodes:

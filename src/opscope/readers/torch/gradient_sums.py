@@ -1,7 +1,7 @@
 """Sums of gradients in a joint fx graph: of which forward value each of them is the gradient.
 
-A value that is used twice receives a gradient along each use. Each summand comes from the backward operation of a use, or passed an
-addition, which has none: the gradient of a sum is that of its operands. The value is what all summands can be the gradient of.
+A value that is used twice receives a gradient along each use. Each summand comes from the backward operation of a use, or passed
+operations that have none, because they pass a gradient on as it is (an addition). The value is what all summands can be the gradient of.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _MOST_VALUES = 64
+_ADDITIONS = ("aten.add.", "aten.add_.")
+_PASS_ON = ("aten.sub.", "aten.expand.", "aten.view.", "aten.clone.", "aten.alias.")
+"""Their first operand gets the gradient as it is."""
 
 
 def is_backward(meta: Mapping[str, Any]) -> bool:
@@ -39,7 +42,7 @@ def summed_values(nodes: Sequence[Any], forward_of: Mapping[str, str]) -> dict[s
             common = [value for value in summands[0] if all(value in others for others in summands[1:]) and _uses(value) > 1]
             if len(common) == 1:
                 values[node.name] = common[0]
-                gradient_of[node.name] = {common[0]: None, **_passed(common[0].all_input_nodes if _adds(common[0]) else ())}
+                gradient_of[node.name] = {common[0]: None, **_passed(_same_gradient(common[0]))}
         elif node.name in forward_of:
             shape = shape_text(node)
             gradient_of[node.name] = _passed(
@@ -52,20 +55,25 @@ def summed_values(nodes: Sequence[Any], forward_of: Mapping[str, str]) -> dict[s
 
 
 def _passed(values: Iterable[Any]) -> dict[Any, None]:
-    """These values, and what an addition that nothing else uses passes the same gradient to."""
+    """These values, and what those of them that nothing else uses pass the same gradient to."""
     reached = dict.fromkeys(values)
     waiting = list(reached)
     for value in waiting:  # grows while it is walked
-        if _adds(value) and _uses(value) < 2:
-            for operand in value.all_input_nodes:
+        if _uses(value) < 2:
+            for operand in _same_gradient(value):
                 if operand not in reached and len(waiting) < _MOST_VALUES and shape_text(operand) == shape_text(value):
                     reached[operand] = None
                     waiting.append(operand)
     return reached
 
 
-def _adds(value: Any) -> bool:
-    return value.op == "call_function" and str(value.target).startswith("aten.add.")
+def _same_gradient(value: Any) -> list[Any]:
+    """The operands whose gradient is that of the value itself, without a backward operation if they have its shape."""
+    target = str(value.target)
+    if value.op != "call_function" or not target.startswith((*_ADDITIONS, *_PASS_ON)):
+        return []
+    adds = target.startswith(_ADDITIONS) and value.kwargs.get("alpha", 1) == 1
+    return list(value.all_input_nodes[: None if adds else 1])
 
 
 def _uses(value: Any) -> int:
