@@ -1,9 +1,10 @@
-"""How far the advice about checkpoints is off: the fall of the peak that opscope estimates, and the one that a GPU measured.
+"""How far the advice about checkpoints is off: the fall of the peak that opscope estimates, and the real one.
 
     python benchmarks/memory_advice.py DIRECTORY [--keep]     what `memory_advice_models.py` wrote there on a machine with CUDA
+    python benchmarks/memory_advice.py cpu [--keep]           JAX on the CPU, by `memory_analysis()` of each step with a checkpoint
 
 Estimates for JAX are from XLA's dump of the step without checkpoints, for eager PyTorch from the joint graph, and for compiled PyTorch
-from the log of torch.compile. `results/memory_advice.jsonl` has what an H200 measured.
+from the log of torch.compile. `results/memory_advice.jsonl` has what an H200 measured, `results/memory_advice_cpu.jsonl` the rest.
 """
 
 from __future__ import annotations
@@ -66,15 +67,34 @@ def figures(directory: Path) -> Iterator[Figure]:
             yield Figure(title, abs(error), "%", f"{framework} {mode} {name}: {change}", planner.program.node_count, at_most=25, note=note)
 
 
+def cpu_figures() -> Iterator[Figure]:
+    for name in models.CPU:
+        with tempfile.TemporaryDirectory() as place:
+            before = models.compiled_for_cpu(name, "", place)
+            (file,) = Path(place).glob("*jit_step*cpu_after_optimizations.txt")
+            planner = _planner(file)
+        names = {name.rpartition(".<locals>.")[2]: name for name in planner.checkpoints}
+        for change in models.CPU_CHANGES:
+            after = models.compiled_for_cpu(name, change)
+            estimate = planner.memory.live_peak - planner.what_if([Change(CHECKPOINT, names[change])]).memory.live_peak
+            ratio = (before - after) / estimate
+            note = f"{before:,} bytes fell by {before - after:,}, estimated {estimate:,}: {ratio:.2f} times that"
+            error = round(100 * (estimate / (before - after) - 1), 1)
+            print(f"jax    {name:12} cpu       {change:20} {error:+6.1f} %  {note}", flush=True)
+            title = "fall of the peak by a checkpoint on the CPU, error of the estimate"
+            yield Figure(title, abs(error), "%", f"jax cpu {name}: {change}", planner.program.node_count, at_most=30, note=note)
+
+
 def _bytes(measured: Any) -> int:
     """What XLA reserves, or PyTorch's allocator had in use at most."""
     return int(measured["reserved"] if isinstance(measured, dict) else measured)
 
 
 def main() -> None:
-    kept = list(figures(Path(sys.argv[1])))
+    is_cpu = sys.argv[1] == "cpu"
+    kept = list(cpu_figures() if is_cpu else figures(Path(sys.argv[1])))
     if "--keep" in sys.argv:
-        keep("memory_advice", kept)
+        keep("memory_advice_cpu" if is_cpu else "memory_advice", kept)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,10 @@ from pathlib import Path
 
 JAX = ("blocks", "attention", "scan")
 JAX_CHANGES = ("", "block", "block:dots_saveable", "attend", "mlp")
+CPU = (*JAX, "gated", "gated scan")
+CPU_CHANGES = (*JAX_CHANGES[1:], "attend:dots_saveable", "mlp:dots_saveable")
+MERGES_NOT = {"xla_disable_hlo_passes": "cse_barrier_expander"}
+"""XLA for the CPU otherwise merges what is recomputed."""
 TORCH = ("transformer", "mlp")
 TORCH_CHANGES = ("", "layers.*", "layers.*.attention", "layers.*.mlp")
 
@@ -45,20 +49,51 @@ def _network():
     return network
 
 
+def _gated_network():
+    """The same with norms, three products for queries, keys and values, and a gate."""
+    import jax
+
+    def norm(x, scale):
+        return (x - x.mean(-1, keepdims=True)) * jax.lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * scale
+
+    def attend(p, x):
+        q, k, v = ((x @ p[name]).reshape(*x.shape[:2], 8, -1).swapaxes(1, 2) for name in "qkv")
+        weights = jax.nn.softmax(q @ k.swapaxes(-1, -2) / 8)
+        return (weights @ v).swapaxes(1, 2).reshape(x.shape) @ p["out"]
+
+    def mlp(p, x):
+        return (jax.nn.silu(x @ p["gate"]) * (x @ p["up"])) @ p["down"]
+
+    def block(p, x):
+        x = x + network["attend"](p, norm(x, p["scale"]))
+        return x + network["mlp"](p, norm(x, p["scale2"]))
+
+    network = {"attend": attend, "mlp": mlp, "block": block}
+    return network
+
+
 def jax_step(name, change):
     """The step, and its arguments."""
     import jax
     import jax.numpy as jnp
 
-    network = _network()
+    network = _gated_network() if name.startswith("gated") else _network()
     function, _, policy = change.partition(":")
     if function:
         options = {"policy": getattr(jax.checkpoint_policies, policy)} if policy else {}
         network[function] = jax.checkpoint(network[function], **options)
     layers, width = 4, 512
     batch, length = (16, 512) if name == "attention" else (32, 256)
-    shapes = {"qkv": (width, 3 * width), "out": (width, width), "up": (width, 4 * width), "down": (4 * width, width)}
-    if name == "scan":
+    shapes: dict[str, tuple[int, ...]] = {
+        "qkv": (width, 3 * width),
+        "out": (width, width),
+        "up": (width, 4 * width),
+        "down": (4 * width, width),
+    }
+    if name.startswith("gated"):
+        shapes |= dict.fromkeys("qkv", (width, width)) | dict.fromkeys(["scale", "scale2"], (width,)) | {"gate": (width, 4 * width)}
+        del shapes["qkv"]
+    if name.endswith("scan"):
         params: object = {key: jnp.full((layers, *shape), 0.01) for key, shape in shapes.items()}
 
         def loss(params, x):
@@ -85,11 +120,20 @@ def measure_jax(name, change, dump):
     step, arguments = jax_step(name, change)
     options = {"xla_dump_to": dump, "xla_dump_hlo_as_text": True} if dump else {}
     compiled = step.lower(*arguments).compile(compiler_options=options)
-    analysis = compiled.memory_analysis()
     jax.block_until_ready(compiled(*arguments))
+    return {"reserved": reserved(compiled.memory_analysis()), "measured": jax.devices()[0].memory_stats()["peak_bytes_in_use"]}
+
+
+def compiled_for_cpu(name, change, dump=None):
+    """The bytes that XLA reserves for a step on the CPU. Nothing runs."""
+    step, arguments = jax_step(name, change)
+    options = {"xla_dump_to": dump, "xla_dump_hlo_as_text": True} if dump else MERGES_NOT
+    return reserved(step.lower(*arguments).compile(compiler_options=options).memory_analysis())
+
+
+def reserved(analysis):
     parts = {part: getattr(analysis, f"{part}_size_in_bytes") for part in ("argument", "output", "alias", "temp")}
-    reserved = parts["argument"] + parts["output"] - parts["alias"] + parts["temp"]
-    return {"reserved": reserved, "measured": jax.devices()[0].memory_stats()["peak_bytes_in_use"]}
+    return parts["argument"] + parts["output"] - parts["alias"] + parts["temp"]
 
 
 def torch_model(name):

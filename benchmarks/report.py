@@ -55,6 +55,7 @@ OTHERS = {
     "memory": "Memory of compiled programs",
     "torch_memory": "Memory of PyTorch's training steps",
     "memory_advice": "What checkpoints save on a GPU, estimated and measured",
+    "memory_advice_cpu": "What checkpoints save on the CPU, estimated and as XLA plans it",
     "memory_lane": "The memory lane of 100,000 nodes",
     "inferred_halves": "Forward and backward without names",
     "structure": "Repeated blocks without names",

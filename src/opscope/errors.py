@@ -67,7 +67,22 @@ def blamed_on_source(what: str, help: str = "", source: str = "") -> Iterator[No
     except SourceError as error:
         raise error.at(source) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError, zlib.error) as error:
-        raise SourceError(f"{what}: {type(error).__name__}: {error}" + (f"; {help}" if help else ""), source) from error
+        raise SourceError(f"{what}: {about_data(error)}" + (f"; {help}" if help else ""), source) from error
+
+
+def about_data(error: Exception) -> str:
+    """What an error of plain code says about the data that it read, without the words of Python where they mean nothing to a user."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    if isinstance(error, (AttributeError, TypeError)):
+        return "a value is not of the type that the format has there"
+    if isinstance(error, (IndexError, StopIteration)):
+        return "a list is shorter than the format has it"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, ArithmeticError):
+        return "a number is out of range"
+    return str(error)
 
 
 def error_line(error: BaseException) -> str:

@@ -152,8 +152,12 @@ def test_a_server_computes_memory_and_answers_what_if(
         f"Estimated, with 3 changes: {peak} in use at the peak instead of {before}, {short_bytes(told['flops'])[:-1]}FLOP computed again, "
         f"{moved} moved off the device and back"
     )
+    loop = viewer.page.get_by_label("What if: while.15{3}", exact=True)
+    loop.select_option("recompute")
+    until(lambda: "all of a loop would run again" in status.inner_text())
+    assert loop.input_value() == "bf16", "what is refused is not kept"
     viewer.press("Clear what-if")
-    assert status.count() == 0
+    assert status.count() == 0 and loop.input_value() == ""
     viewer.press("Suggest")
     assert status.inner_text() == "Nothing to suggest: no value that is saved for backward lowers the peak"
     assert answer(planner, [], suggests=True).suggestions == [], "what the loop saves is in use at the peak"

@@ -141,10 +141,11 @@ def test_what_a_loop_saves_is_not_there_if_what_it_repeats_is_checkpointed(tmp_p
     found = answer(planner, [], suggests=True)
     assert found.advice and not found.note
     assert {each.name for each in (*found.suggestions, *found.others)} >= {"block", "block:dots_saveable"}
-    peak = planner.what_if([Change("checkpoint", "block")]).memory.live_peak
-    jax.clear_caches()
-    fell = before - compiled(_with(network, list(planner.checkpoints["block"].code)))
-    assert fell == pytest.approx(planner.memory.live_peak - peak, rel=0.2) and fell > before / 2
+    for name, least in (("block", 0.5), ("block:dots_saveable", 0.3)):
+        peak = planner.what_if([Change("checkpoint", name)]).memory.live_peak
+        jax.clear_caches()
+        fell = before - compiled(_with(network, list(planner.checkpoints[name].code)))
+        assert fell == pytest.approx(planner.memory.live_peak - peak, rel=0.15) and fell > least * before, name
 
 
 class Block(nn.Module):

@@ -12,12 +12,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from opscope.errors import OpscopeError
 from opscope.loading import load_all
 from opscope.memory.model import Memory
 from opscope.memory.report import equal_lines
 from opscope.memory.schedule import computed_memory
 from opscope.memory.suggest import answer as answer_to
-from opscope.memory.what_if import Planner
+from opscope.memory.what_if import Change, Planner
 from opscope.program import Program
 
 STEPS = Path(__file__).parent / "compiled_steps"
@@ -74,6 +75,13 @@ def test_what_if_distinguishes_the_values_of_both_halves() -> None:
     answer = answer_to(Planner(program, memory), [], suggests=True)
     assert answer.result.memory.live_peak < 0.8 * memory.live_peak
     assert {buffer.graph for each in answer.suggestions for buffer in each.buffers} == {"forward"}
+    planner = Planner(*step("mlp_gelu"))  # without names of modules
+    with pytest.raises(OpscopeError, match="buf1 is in backward, forward; say which, as in forward/buf1"):
+        planner.what_if([Change("recompute", "buf1")])
+    once = set(planner.what_if([Change("offload", "forward/buf1")]).memory.buffers) - set(planner.memory.buffers)
+    assert {(buffer.graph, buffer.node) for buffer in once} == {("forward", "buf1")}
+    suggested = answer_to(planner, [], suggests=True)
+    assert all(change.node.startswith("forward/") for change in suggested.changes) and "torch.utils.checkpoint" in suggested.advice[0]
 
 
 def launch_of(code: str, name: str) -> str:

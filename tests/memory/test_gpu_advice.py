@@ -10,6 +10,7 @@ import pytest
 
 from opscope.errors import OpscopeError
 from opscope.memory.reasons import multiplies
+from opscope.memory.report import equal_lines
 from opscope.memory.shown import planner_of, remember_source
 from opscope.memory.suggest import answer
 from opscope.memory.what_if import CHECKPOINT, Change, Planner, change_of
@@ -82,7 +83,7 @@ def test_iterations_compute_again_only_what_is_not_kept(tmp_path: Path) -> None:
     (times,) = {each.parts for each in whole.stacked.values()}
     bodies = {each.part[0] for each in whole.stacked.values()}
     inside = [(key, planner.flow.forward[key]) for key in whole.inside if key[0] in bodies]
-    products = [planner.flops[key[1]] for key, node in inside if multiplies(planner.program, node)]
+    products = [planner.flops[key] for key, node in inside if multiplies(planner.program, node)]
     assert len(products) > 2
     again = planner.what_if([Change(CHECKPOINT, f"{name}:dots_saveable")]).flops
     assert 0 < again < times * min(products)
@@ -95,3 +96,7 @@ def test_what_a_loop_saves_has_the_line_of_what_its_body_writes(tmp_path: Path) 
     saved = [each for each in memory.buffers if each.kind == "saved" and each.node.startswith("while") and each.last >= memory.peak]
     functions = {each.source.rpartition(".")[2] for each in saved}
     assert {"attend", "mlp"} <= functions, functions
+    parts = {each.name: each.part for each in saved if each.part}
+    assert len(parts) > 10 and len(set(parts.values())) == len(parts), "each is another value"
+    assert all(f"needs {each.part} of each iteration of {each.node}" in each.why for each in saved if each.part)
+    assert all(len(values) == 1 for values in equal_lines(saved))

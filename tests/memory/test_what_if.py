@@ -15,6 +15,7 @@ from opscope.memory.schedule import computed_memory
 from opscope.memory.suggest import answer, suggest
 from opscope.memory.what_if import Change, Planner
 from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, UPDATE, Frame, Program, ProgramBuilder, TensorType
+from opscope.serve.sources import what_if as asked_by_page
 
 BIG, SMALL = TensorType("f32", (1000,)), TensorType("f32", (250,))
 """4,000 and 1,000 bytes."""
@@ -139,6 +140,16 @@ def test_a_chain_is_recomputed_from_its_start() -> None:
 def test_an_unknown_node_is_refused() -> None:
     with pytest.raises(OpscopeError, match=r"no buffer is made by 'wide\.9'; did you mean"):
         planner(step()).what_if([Change("recompute", "wide.9")])
+
+
+def test_an_argument_is_offloaded_but_not_recomputed_whoever_asks() -> None:
+    program = step()
+    question = {"changes": ["recompute=x"], "suggest": False}
+    with pytest.raises(OpscopeError, match=r"x is an argument of the program, and nothing computes it; try offload="):
+        asked_by_page(program, json.dumps(question))
+    before = planner(program).memory
+    away = planner(program).what_if([Change("offload", "x")])
+    assert away.moved == 2 * 1000 and away.memory.live_peak == before.live_peak - 1000
 
 
 @pytest.mark.slow

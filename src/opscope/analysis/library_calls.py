@@ -13,6 +13,7 @@ from typing import Any
 
 from opscope.analysis.causal import needed
 from opscope.analysis.window import convolution_taps
+from opscope.ops import facts_of
 from opscope.program import Node, TensorType, whole_number
 
 ANNOTATIONS = frozenset(
@@ -24,6 +25,8 @@ _EPILOGUES = {"BIAS": 1, "RELU": 1, "GELU": 9}
 """Operations per element that a product's epilogue adds; a GELU is the nine that XLA replaces by it."""
 _ESCAPED = re.compile(r"\\([0-9A-Fa-f]{2})")
 _PREFIXES = ("__cublas$", "__cudnn$", "__onednn$")
+_PRODUCTS = ("matmul", "gemm", "conv")
+"""In the targets of calls that multiply."""
 
 Types = Sequence[TensorType]
 
@@ -45,6 +48,11 @@ def library_flops(node: Node, inputs: Types) -> int | None:
 def call_target(node: Node) -> str:
     """What a custom call calls. StableHLO has the name in quotes, as `call_target_name`; empty if the node is not a custom call."""
     return str(node.attrs.get("custom_call_target") or node.attrs.get("call_target_name") or "").strip('"')
+
+
+def is_product(node: Node) -> bool:
+    """Whether a node is a product of matrices or a convolution, also by a library. Attention is two products and more."""
+    return facts_of(node.op).category == "matmul" or any(word in call_target(node) for word in _PRODUCTS)
 
 
 def workspace(node: Node) -> int | None:

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from opscope.analysis.cost import FREE, CostModel, runs_graphs
 from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.devices import Device, device_from
-from opscope.analysis.library_calls import call_target
+from opscope.analysis.library_calls import call_target, is_product
 from opscope.analysis.needed import Needed, needed_by
 from opscope.errors import OpscopeError
-from opscope.ops import CATEGORIES, LOOPS, category_of, facts_of
+from opscope.ops import LOOPS, facts_of
 from opscope.ops.loops import trip_count
 from opscope.ops.table import name_of
 from opscope.program import Graph, Metric, Node, Program
@@ -108,7 +108,7 @@ class Roofline:
         """FLOPs by the type of their products; a fusion does what its body does."""
         if facts_of(node.op).control == "fusion":
             return sum((self._work.get(name, Counter()) for name in node.calls), Counter())
-        if not flops or not node.inputs or not _is_product(node):
+        if not flops or not node.inputs or not _computes_products(node):
             return Counter({_VECTOR: flops})
         source, index = node.inputs[0]
         outputs = graph[source].outputs
@@ -138,6 +138,6 @@ class Roofline:
         return None if count is None else sum(bodies) * count
 
 
-def _is_product(node: Node) -> bool:
+def _computes_products(node: Node) -> bool:
     """Whether a node's arithmetic is products, which a device computes faster than the rest; library calls compute nothing else."""
-    return CATEGORIES[category_of(node.op)] == "matmul" or bool(call_target(node))
+    return is_product(node) or bool(call_target(node))

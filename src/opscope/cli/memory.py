@@ -168,7 +168,8 @@ def _avoidable(memory: Memory, position: int) -> list[tuple[str, str]]:
         times = f"{len(buffers)} × " if len(buffers) > 1 else ""
         place = f", {first.source}" if first.source else ""
         size = short_bytes(sum(buffer.bytes or 0 for buffer in buffers))
-        facts.append(("" if number else "largest", f"{size}: {times}{first.name} {first.type or ''}".rstrip() + place))
+        part = f" ({first.part} of each iteration)" if first.part else ""
+        facts.append(("" if number else "largest", f"{size}: {times}{first.name}{part} {first.type or ''}".rstrip() + place))
     return facts
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from opscope.cli.progress import progress
 from opscope.cli.source import read_one
 from opscope.cli.table import blocks, count, table
-from opscope.errors import OpscopeError
 from opscope.naming import Part
 from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
@@ -22,16 +21,12 @@ if TYPE_CHECKING:
 def show(source: str, module: str | None, format: str | None, part: Part, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
     """Print the peak as it is and with the changes that were asked for, or that are suggested."""
     from opscope.memory.shown import memory_of, planner_of, remember_source
-    from opscope.memory.suggest import KNOWN_ERROR
     from opscope.memory.suggest import answer as answer_to
+    from opscope.memory.suggest import known_error
     from opscope.memory.what_if import CHECKPOINT, change_of
 
     changes = [change_of(text) for text in what_if]
     program = read_one(source, format, module, part)
-    given = {node.id for node in program.main if node.is_argument}
-    for change in changes:
-        if change.action == "recompute" and change.node in given:
-            raise OpscopeError(f"{source}: {change.node} is an argument of the program, and nothing computes it; try offload= or bf16=")
     remember_source(source, program)
     with progress(f"planning {source}"):
         planner = planner_of(program)
@@ -48,7 +43,7 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
         ("computed again", _again(result)),
     ]
     if any(change.action == CHECKPOINT for change in answer.changes):
-        facts.append(("estimate", KNOWN_ERROR))
+        facts.append(("estimate", known_error(planner)))
     if planner.memory.remark:
         facts.append(("note", planner.memory.remark))
     if result.moved:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from opscope.memory.flow import Flow, ValueKey
-from opscope.memory.reasons import INSTALLED, multiplies
-from opscope.memory.stacks import Stack, stacks
-from opscope.ops import facts_of
-from opscope.program import Frame, Node, NodeKey, Program
+from opscope.memory.reasons import INSTALLED, multiplies, own_frames
+from opscope.memory.stacks import Stack, computed_in_update, stacks
+from opscope.program import Frame, NodeKey, Program
 from opscope.readers.torch_memory import ALLOCATOR
 from opscope.recording.dumps.inductor_code import GENERATED_BY
 
@@ -50,15 +50,20 @@ class Checkpoint(NamedTuple):
     """What the iterations of a loop save, and would not."""
     kept: frozenset[NodeKey] = frozenset()
     """What a policy keeps, in loops too."""
+    instead: Mapping[ValueKey, Stack] = MappingProxyType({})
+    """Of that, what the iterations of a loop save only because of the policy, and a stack that is as long."""
 
 
 def find_checkpoints(program: Program, flow: Flow) -> dict[str, Checkpoint]:
     """What can be checkpointed, by name. An allocator does not know what a value is computed from."""
     if ALLOCATOR in program.attrs:
         return {}
-    is_torch = GENERATED_BY in program.attrs or any(node.op.startswith("aten.") for node in program.main)
-    found = _modules(flow) if is_torch else _functions(program, flow)
+    found = _modules(flow) if is_torch(program) else _functions(program, flow)
     return {each.name: each for each in found if each.recomputed or each.stacked}
+
+
+def is_torch(program: Program) -> bool:
+    return bool(program.attrs.keys() & {ALLOCATOR, GENERATED_BY}) or any(node.op.startswith("aten.") for node in program.main)
 
 
 def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
@@ -79,10 +84,30 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
         named = {key: f"{name} {call}" for key, call in calls.items()}
         stacked = {each.value: each for each in filled if each.part in calls and each.loop not in calls}
         yield Checkpoint(name, frozenset(inside), recomputed, named, (_wrapped(file, function),), stacked)
-        others = {value: each for value, each in stacked.items() if each.part not in products}
+        held = {value for value, each in stacked.items() if each.part in products and computed_in_update(program, each) is None}
+        others = {value: each for value, each in stacked.items() if value not in held}
         if recomputed & products or len(others) < len(stacked):
             code = _wrapped(file, function, f", policy=jax.checkpoint_policies.{DOTS_SAVEABLE}")
-            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", frozenset(inside), recomputed - products, named, (code,), others, products)
+            instead = _saved_instead(flow, others.values(), calls, products - {each.part for each in filled if each.value in held})
+            whole = frozenset(inside)
+            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", whole, recomputed - products, named, (code,), others, products, instead)
+
+
+def _saved_instead(flow: Flow, stacked: Iterable[Stack], inside: Container[NodeKey], products: Container[NodeKey]) -> dict[ValueKey, Stack]:
+    """The products that a policy saves because what iterations saved before is computed from them, each with a stack that it replaces."""
+    waiting = list(dict.fromkeys(key for each in stacked for key in (each.update, each.part) if key not in products))
+    stack_of = {each.part[0]: each for each in stacked}
+    seen = set(waiting)
+    found: dict[ValueKey, Stack] = {}
+    for key in waiting:  # grows while it is walked
+        for operand in flow.operands.get(key, ()):
+            maker = flow.makers[operand]
+            if maker in products and maker in inside:
+                found.setdefault(operand, stack_of[key[0]])
+            elif maker in inside and maker not in seen:
+                seen.add(maker)
+                waiting.append(maker)
+    return found
 
 
 def _inside_of_step(frames: Mapping[NodeKey, Sequence[Frame]], members: Mapping[Function, list[NodeKey]]) -> dict[Function, list[NodeKey]]:
@@ -105,7 +130,7 @@ def _wrapped(file: str, function: str, policy: str = "") -> str:
 
 def _frames(program: Program, flow: Flow) -> dict[NodeKey, Sequence[Frame]]:
     """The lines that a node of the forward half comes from. What a compiler added belongs to what it is computed from, or is for."""
-    frames = {key: _own_frames(program, node) for key, node in flow.forward.items()}
+    frames = {key: own_frames(program, node) for key, node in flow.forward.items()}
     for key in flow.forward:
         if not frames[key]:
             makers = (flow.makers[operand] for operand in flow.operands[key])
@@ -114,12 +139,6 @@ def _frames(program: Program, flow: Flow) -> dict[NodeKey, Sequence[Frame]]:
         if not frames[key]:
             frames[key] = next((frames[reader] for reader in flow.readers.get(key, ()) if frames.get(reader)), ())
     return frames
-
-
-def _own_frames(program: Program, node: Node) -> Sequence[Frame]:
-    if node.source or facts_of(node.op).control != "fusion":
-        return node.source
-    return next((inner.source for name in node.calls for inner in reversed(program[name].nodes) if inner.source), ())
 
 
 def _calls(flow: Flow, function: Function, inside: Sequence[NodeKey], frames: Mapping[NodeKey, Sequence[Frame]]) -> dict[NodeKey, int]:

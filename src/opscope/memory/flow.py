@@ -11,6 +11,8 @@ from opscope.memory.aliases import Aliases
 from opscope.memory.model import Buffer, Memory
 from opscope.memory.order import is_half, running_order
 from opscope.memory.reasons import Reasons
+from opscope.ops import facts_of
+from opscope.ops.facts import LOOPS
 from opscope.program import BACKWARD, FORWARD, RECOMPUTED, Node, NodeKey, Program
 
 ValueKey: TypeAlias = tuple[str, str]
@@ -34,6 +36,9 @@ class Flow:
         self.makers: dict[ValueKey, NodeKey] = {}
         self.forward: dict[NodeKey, Node] = {}
         """The nodes of the forward half that compute something, in the order of the run."""
+        self._memory_of: dict[ValueKey, int] = {}
+        """Values with the same number are in the same memory: what goes into a loop and what its iterations read."""
+        self._read_backward: dict[int, list[int]] = defaultdict(list)
         self._direction = Reasons(program).direction
         self._follow(memory)
 
@@ -51,7 +56,10 @@ class Flow:
                 names = [(each.graph, _name(each.node, each.output)) for each in values]
                 self.makers.update(zip(names, ((each.graph, each.node.id) for each in values), strict=True))
                 self.operands[key] = list(dict.fromkeys(names))
+                shared = [aliases.buffer(number) for number in aliases.operands(graph, node)]
+                self._memory_of.update(zip(names, shared, strict=True))
                 direction = self._direction.get(key, "")
+                facts = facts_of(node.op)
                 if direction == FORWARD and not node.is_argument and node.role != "constant":
                     self.forward[key] = node
                 position = positions.get(key, positions.get(("", node.id)))
@@ -61,6 +69,13 @@ class Flow:
                     self.uses[name].append(position)
                     if direction in (BACKWARD, RECOMPUTED):
                         self.backward_uses[name].append(position)
+                if direction in (BACKWARD, RECOMPUTED) and not facts.forwards and facts.control not in LOOPS:
+                    for number in shared:
+                        self._read_backward[number].append(position)
+
+    def read_in_backward_loops(self, value: ValueKey) -> list[int]:
+        """When nodes of the backward half read a value, in the iterations of loops too, where it has another name."""
+        return self._read_backward.get(self._memory_of.get(value, -1), [])
 
     @cached_property
     def readers(self) -> Mapping[NodeKey, list[NodeKey]]:

@@ -70,6 +70,8 @@ class Buffer(NamedTuple):
     source: str = ""
     read: int | None = None
     """The position of what reads it last, if it stays longer than that."""
+    part: str = ""
+    """Of what the iterations of a loop save one after another: the node that computes the part of an iteration."""
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -11,13 +11,28 @@ from opscope.analysis.directions import directions
 from opscope.analysis.enrich import is_enriched
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
+from opscope.analysis.library_calls import is_product
 from opscope.memory.generated import copied_argument, launch_name, module_of_argument, saved_for
 from opscope.memory.model import Buffer, Kind
 from opscope.memory.order import is_half, running_order
-from opscope.memory.stacks import stacks, written_in
+from opscope.memory.stacks import Stack, line_in, stacks, written_in
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
-from opscope.program import BACKWARD, BACKWARD_OF, FORWARD, RECOMPUTED, UPDATE, WHOLE, Graph, Node, NodeKey, Program, TensorType, ValueRef
+from opscope.program import (
+    BACKWARD,
+    BACKWARD_OF,
+    FORWARD,
+    RECOMPUTED,
+    UPDATE,
+    WHOLE,
+    Frame,
+    Graph,
+    Node,
+    NodeKey,
+    Program,
+    TensorType,
+    ValueRef,
+)
 from opscope.recording.dumps.inductor_code import GENERATED_BY
 
 _BYTES = frozenset(["s8", "u8"])
@@ -70,10 +85,10 @@ class Reasons:
         return {name: node.id for graph in self.program for node in graph if facts_of(node.op).control in LOOPS for name in node.calls}
 
     @cached_property
-    def _written(self) -> Mapping[tuple[str, str], Node]:
-        """By graph and name, what computes the parts of a loop's results: it has a line of its own, and the loop one for all of them."""
+    def _stacks(self) -> Mapping[tuple[str, str], Stack]:
+        """By graph and name, the results of loops that hold a part of each iteration."""
         loops = {(graph.name, node.id): node for graph in self.program for node in graph if facts_of(node.op).control in LOOPS}
-        return {stack.value: written_in(self.program, stack) for stack in stacks(self.program, loops)}
+        return {stack.value: stack for stack in stacks(self.program, loops)}
 
     def explained(self, buffer: Buffer, last_use: str, used_in: str = "") -> Buffer:
         """The buffer with its place in the program, what it is for, and why it is alive until `last_use` (the end, if empty), a node of
@@ -83,8 +98,11 @@ class Reasons:
             return buffer._replace(why=buffer.why or _used_last(last_use))
         graph, node = place
         kind, why = self._kind_and_why(buffer, graph, node, self._reader(graph, self._place(last_use, used_in)))
-        written = self._written.get((graph.name, buffer.name)) if kind == "saved" else None
-        frames = (written.source if written else ()) or node.source
+        stack = self._stacks.get((graph.name, buffer.name)) if kind == "saved" else None
+        frames = (line_in(self.program, stack) if stack else ()) or own_frames(self.program, node)  # a loop has one for all of its results
+        part = written_in(self.program, stack).id if stack else ""
+        if part and last_use:
+            why = f"saved for backward: {last_use} needs {part} of each iteration of {node.id}"
         return buffer._replace(
             graph=graph.name,
             kind=kind,
@@ -92,6 +110,7 @@ class Reasons:
             why=why,
             scope=node.scope or (module_of_argument(node) if self._is_generated else ()),
             source=str(next((frame for frame in frames if INSTALLED not in frame.file), frames[0])) if frames else "",
+            part=part,
         )
 
     def _reader(self, graph: Graph, user: Place | None) -> Place | None:
@@ -243,7 +262,7 @@ class Reasons:
 
     def _multiplied(self, reader: Node, graph: Graph, node: Node, value: set[ValueRef]) -> list[str]:
         """The forward products of a value with another one that is as large as the result of a backward product: its gradient is."""
-        found = []
+        found: dict[str, set[ValueRef]] = {}
         readers = (graph.nodes[at] for at in self._readers(graph, node, reader))
         for product in readers:
             if self.direction.get((graph.name, product.id)) != FORWARD or not multiplies(self.program, product):
@@ -251,8 +270,18 @@ class Reasons:
             others = [ref for ref in product.inputs if value.isdisjoint(self._rearranged(graph, ref))]
             sizes = {_elements(graph[name], index) for name, index in others or product.inputs}
             if sizes & {_elements(reader, at) for at in range(len(reader.outputs))} - {None}:
-                found.append(product.id)
-        return found
+                found[product.id] = {each for ref in others for each in self._rearranged(graph, ref)}
+        if len(found) < 2:
+            return list(found)
+        updated = self._updated_with(graph, reader)
+        return [product for product, weights in found.items() if weights & updated]
+
+    def _updated_with(self, graph: Graph, gradient: Node) -> set[ValueRef]:
+        """The arguments that are read together with a gradient: the weight that it updates, which tells equal products of a value apart."""
+        end = graph.nodes[-1]
+        users = [graph.nodes[at] for at in self._readers(graph, gradient, end)]
+        read = {each for user in users for ref in user.inputs for each in self._rearranged(graph, ref)}
+        return {ref for ref in read if graph[ref[0]].is_argument}
 
     def _uses(self, graph: Graph, name: str, value: set[ValueRef]) -> bool:
         """Whether a node of the forward half reads one of these values. A loop, a branch or a call also returns what its gradient needs."""
@@ -305,12 +334,18 @@ def _is_read(graph: Graph, node: Node, output: int) -> bool:
     return any(name == node.id and index in (output, WHOLE) for name, index in (*read, *graph.outputs))
 
 
+def own_frames(program: Program, node: Node) -> Sequence[Frame]:
+    """The lines that a node comes from; those of what is inside, for a fusion without any."""
+    if node.source or facts_of(node.op).control != "fusion":
+        return node.source
+    return next((inner.source for name in node.calls for inner in reversed(program[name].nodes) if inner.source), ())
+
+
 def multiplies(program: Program, node: Node) -> bool:
     """Whether a node is a product of matrices or a convolution, or has one in it."""
     if facts_of(node.op).control == "fusion":
-        return any(facts_of(inner.op).category == "matmul" for name in node.calls for inner in program[name])
-    target = str(node.attrs.get("custom_call_target", "")) if plain_name(node.op) == "custom_call" else ""
-    return facts_of(node.op).category == "matmul" or any(word in target for word in ("matmul", "gemm", "conv"))
+        return any(is_product(inner) for name in node.calls for inner in program[name])
+    return is_product(node)
 
 
 def _elements(node: Node, index: int) -> int | None:

@@ -47,10 +47,10 @@ def line_of(buffer: Buffer) -> tuple[str, ...]:
 
 
 def equal_lines(buffers: Iterable[Buffer]) -> list[list[Buffer]]:
-    """Buffers of the same line and kind, those with the most bytes first."""
+    """Buffers of the same line and kind, those with the most bytes first. Two results of a node are two values."""
     lines: dict[tuple[str, ...], list[Buffer]] = defaultdict(list)
     for buffer in buffers:
-        lines[line_of(buffer)].append(buffer)
+        lines[*line_of(buffer), buffer.output].append(buffer)
     return sorted(lines.values(), key=lambda each: -sum(buffer.bytes or 0 for buffer in each))
 
 
@@ -90,6 +90,7 @@ def _row_json(memory: Memory, row: Live) -> dict[str, Any]:
         "scope": "/".join(buffer.scope),
         "module": "/".join(buffer.scope),
         "source": buffer.source,
+        "part": buffer.part,
         "allocation": buffer.slot[0] if buffer.slot else None,
         "shares": [other.name for other in row.shares],
     }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opscope.memory.aliases import updated_in_place
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
-from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType
+from opscope.program import WHOLE, Frame, Graph, Node, NodeKey, Program, TensorType
 
 _MOVES = frozenset(["copy", "transpose", "reshape", "bitcast", "convert", "broadcast", "broadcast_in_dim", "get_tuple_element"])
+_TAKES_A_PART = frozenset(["slice", "dynamic_slice"])
 
 
 class Stack(NamedTuple):
@@ -25,17 +26,39 @@ class Stack(NamedTuple):
 
 
 def written_in(program: Program, stack: Stack) -> Node:
-    """What computes the part of an iteration last: it may be in the step that writes it."""
+    """What computes the part of an iteration last, inside of fusions too: it may be in the step that writes it."""
+    _, written = _written(program, stack)
+    if written is not None and not written.is_argument:
+        return written
+    part = program[stack.part[0]][stack.part[1]]
+    if facts_of(part.op).control != "fusion" or len(part.outputs) != 1:
+        return part
+    bodies = [program[name] for name in part.calls]
+    roots = [_unmoved(body, body[body.outputs[0][0]]) for body in bodies if body.outputs]
+    return next((root for root in roots if not root.is_argument), part)
+
+
+def line_in(program: Program, stack: Stack) -> Sequence[Frame]:
+    """The lines of what computes the part of an iteration. What a compiler added in a fusion has none of its own."""
+    part = program[stack.part[0]][stack.part[1]]
+    inner = (node for name in part.calls for node in reversed(program[name].nodes))
+    return next((node.source for node in (written_in(program, stack), part, *inner) if node.source), ())
+
+
+def computed_in_update(program: Program, stack: Stack) -> Node | None:
+    """What the step that writes a part computes; None if it writes another node's value as it is, or a slice of it."""
+    inside, written = _written(program, stack)
+    return None if inside is None or written is None or _unmoved(inside, written, _MOVES | _TAKES_A_PART).is_argument else written
+
+
+def _written(program: Program, stack: Stack) -> tuple[Graph | None, Node | None]:
+    """What the fusion that updates a stack writes, and the graph that it is in: a node, or an argument of the fusion."""
     update = program[stack.update[0]][stack.update[1]]
     for inside in (program[name] for name in update.calls if facts_of(update.op).control == "fusion"):
         for node in inside:
             if plain_name(node.op) == "dynamic_update_slice" and len(node.inputs) > 1:
-                part = _unmoved(inside, inside[node.inputs[1][0]])
-                if not part.is_argument and part.source:
-                    return part
-    part = program[stack.part[0]][stack.part[1]]
-    inner = (node for name in part.calls for node in reversed(program[name].nodes) if node.source)
-    return part if part.source or facts_of(part.op).control != "fusion" else next(inner, part)
+                return inside, _unmoved(inside, inside[node.inputs[1][0]])
+    return None, None
 
 
 def stacks(program: Program, nodes: Mapping[NodeKey, Node]) -> Iterator[Stack]:
@@ -73,10 +96,10 @@ def _part(program: Program, body: Graph, update: Node) -> Node | None:
     return _unmoved(body, body[max(arrays, key=lambda each: each[0])[1]])
 
 
-def _unmoved(graph: Graph, node: Node) -> Node:
+def _unmoved(graph: Graph, node: Node, moves: Container[str] = _MOVES) -> Node:
     """What a node moves, past all that only moves it. A damaged file may have a cycle of moves."""
     for _ in range(len(graph)):
-        if plain_name(node.op) not in _MOVES or not node.inputs:
+        if plain_name(node.op) not in moves or not node.inputs:
             break
         node = graph[node.inputs[0][0]]
     return node

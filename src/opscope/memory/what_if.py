@@ -8,7 +8,7 @@ recomputed themselves.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
@@ -21,6 +21,7 @@ from opscope.memory.checkpoints import Checkpoint, find_checkpoints
 from opscope.memory.flow import Flow, ValueKey, value_key
 from opscope.memory.model import Buffer, Kind, Memory
 from opscope.memory.stacks import Stack
+from opscope.naming import listed
 from opscope.naming import suggest as similar
 from opscope.ops import facts_of
 from opscope.ops.facts import LOOPS
@@ -35,6 +36,8 @@ _TIMES_SMALLER = {"f32": 2, "float32": 2, "f64": 4, "float64": 4}
 """How many times smaller a value is in bf16, by its type."""
 GIVEN: tuple[Kind, ...] = ("parameter", "input", "buffer", "optimizer state", "constant")
 """Kinds of buffers that nothing computes."""
+_OF_GPU = ("fingerprint_before_lhs", "fusion_backend_config", "operation_queue_id")
+"""What XLA for a GPU writes into the attributes of a module and of its instructions."""
 _Gap: TypeAlias = tuple[int, int]
 """The last use before a value is not in memory, and the first one after that."""
 
@@ -58,6 +61,11 @@ def change_of(text: str) -> Change:
     raise OpscopeError(f"a change is one of {', '.join(forms)}, not {text!r}")
 
 
+def known_flops(flops: float, unknown: int) -> float | None:
+    """What is computed again; None if nothing is known of it."""
+    return flops if flops or not unknown else None
+
+
 class WhatIf(NamedTuple):
     """The memory after changes, and what they cost."""
 
@@ -73,8 +81,7 @@ class WhatIf(NamedTuple):
 
     @property
     def known_flops(self) -> float | None:
-        """None if nothing is known of what is computed again."""
-        return self.flops if self.flops or not self.unknown else None
+        return known_flops(self.flops, self.unknown)
 
 
 class Planner:
@@ -85,9 +92,13 @@ class Planner:
         self.memory = replace(memory, reserved=None, held=(), split={}, measured=None)
         """What is in use. How much XLA would reserve for another plan is not known."""
         self.flow = Flow(program, memory)
-        self.flops = {node: value for graph in self.program for node, value in graph.metrics.get(FLOPS.name, {}).items()}
-        self._names = {name for buffer in memory.buffers for name in (buffer.node, buffer.name)}
-        """Of nodes, and of single results: `while.3{5}`."""
+        self.flops = {(graph.name, node): value for graph in self.program for node, value in graph.metrics.get(FLOPS.name, {}).items()}
+        self._named: dict[str, set[ValueKey]] = defaultdict(set)
+        """Nodes and single results (`while.3{5}`) by their name, and by that with their graph: halves of a step use the same names."""
+        for buffer in memory.buffers:
+            for name in {buffer.node, buffer.name}:
+                self._named[name].add((buffer.graph, name))
+                self._named[f"{buffer.graph}/{name}"].add((buffer.graph, name))
         self._buffers = {value_key(buffer): buffer for buffer in memory.buffers}
 
     @cached_property
@@ -120,19 +131,24 @@ class Planner:
             if key in until:  # other values may be in its slot by then
                 buffers.append(buffer._replace(born=buffer.last + 1, last=until[key], slot=None))
         buffers += _passing([self._buffers[key]._replace(born=at, last=at, slot=None) for key, at in needed.items() if key not in gaps])
+        gone = {(self._buffers[value].slot, self._buffers[value].bytes) for value in loops}
+        buffers = [buffer for buffer in buffers if (buffer.slot, buffer.bytes) not in gone]
+        buffers += [*self._again_in_loops(changes, loops), *self._saved_instead(changes)]
         buffers.sort(key=lambda buffer: (buffer.born, buffer.last))
-        parts = {(self._buffers[value].slot, self._buffers[value].bytes): each.parts for value, each in loops.items()}
-        buffers = [_part(buffer, parts.get((buffer.slot, buffer.bytes), 1)) for buffer in buffers]
-        computed = {self._buffers[key].node for key in needed}
+        computed = {(self._buffers[key].graph, self._buffers[key].node) for key in needed}
         moved = sum(2 * (self._buffers[key].bytes or 0) for key in gaps if key not in again)
-        flops = sum(self.flops.get(node, 0.0) for node in computed)
+        flops = sum(self.flops.get(key, 0.0) for key in computed)
         flops += sum(self._loop_flops(self.checkpoints[change.node]) for change in changes if change.action == CHECKPOINT)
         checkpointed = frozenset(key for key in gaps if (self._buffers[key].graph, self._buffers[key].node) in nodes) | loops.keys()
         return WhatIf(replace(self.memory, buffers=buffers), flops, len(computed - self.flops.keys()), moved, checkpointed)
 
-    def _checked(self, changes: Iterable[Change]) -> tuple[dict[str, str], dict[NodeKey, str]]:
+    def name_of(self, buffer: Buffer) -> str:
+        """The node that makes a buffer, as a change names it."""
+        return buffer.node if len(self._named[buffer.node]) == 1 else f"{buffer.graph}/{buffer.node}"
+
+    def _checked(self, changes: Iterable[Change]) -> tuple[dict[ValueKey, str], dict[NodeKey, str]]:
         """What is done to the values of each node, and the nodes that functions or modules compute again, with the call they are in."""
-        actions: dict[str, str] = {}
+        actions: dict[ValueKey, str] = {}
         nodes: dict[NodeKey, str] = {}
         for change in changes:
             if change.action == CHECKPOINT:
@@ -141,16 +157,34 @@ class Planner:
                     raise OpscopeError(f"{self.memory.name}: no function or module {change.node!r} can be recomputed{meant}")
                 chosen = self.checkpoints[change.node]
                 nodes.update((key, chosen.calls[key]) for key in chosen.recomputed)
-            elif change.node not in self._names:
-                raise OpscopeError(f"{self.memory.name}: no buffer is made by {change.node!r}{similar(change.node, self._names)}")
-            elif change.action == "recompute" and self.is_loop(change.node.partition("{")[0]):
-                raise OpscopeError(
-                    f"{change.node}: all of a loop would run again to recompute what it returns, which is not estimated; "
-                    f"{CHECKPOINT}=FUNCTION recomputes what each iteration saves"
-                )
             else:
-                actions[change.node] = change.action
+                key = self._value(change.node)
+                if change.action == "recompute":
+                    self._check_recomputed(key)
+                actions[key] = change.action
         return actions, nodes
+
+    def _value(self, name: str) -> ValueKey:
+        """What a change is about."""
+        found = self._named.get(name)
+        if found is None:
+            raise OpscopeError(f"{self.memory.name}: no buffer is made by {name!r}{similar(name, self._named)}")
+        if len(found) > 1:
+            graphs = sorted(graph for graph, _ in found)
+            raise OpscopeError(f"{self.memory.name}: {name} is in {listed(graphs)}; say which, as in {graphs[-1]}/{name}")
+        return next(iter(found))
+
+    def _check_recomputed(self, key: ValueKey) -> None:
+        graph, node = key[0], key[1].partition("{")[0]
+        if self.is_loop(node):
+            raise OpscopeError(
+                f"{key[1]}: all of a loop would run again to recompute what it returns, which is not estimated; "
+                f"{CHECKPOINT}=FUNCTION recomputes what each iteration saves"
+            )
+        made = self.program[graph][node] if graph in self.program and node in self.program[graph] else None
+        if made is not None and graph == self.program.entry and (made.is_argument or made.role == "constant"):
+            what = "an argument of the program" if made.is_argument else "a constant"
+            raise OpscopeError(f"{self.memory.name}: {node} is {what}, and nothing computes it; try offload= or bf16=")
 
     def is_loop(self, node: str) -> bool:
         return node in self._loop_ids
@@ -158,6 +192,12 @@ class Planner:
     @cached_property
     def _loop_ids(self) -> frozenset[str]:
         return frozenset(node.id for graph in self.program for node in graph if facts_of(node.op).control in LOOPS)
+
+    @cached_property
+    def is_for_gpu(self) -> bool:
+        """Whether XLA compiled the program for a GPU."""
+        attrs = [self.program.attrs.get("frontend_attributes", ""), *(node.attrs.get("backend_config", "") for node in self.program.main)]
+        return any(word in str(each) for each in attrs for word in _OF_GPU)
 
     def _carried(self, smaller: Iterable[Buffer]) -> dict[ValueKey, str]:
         """The types of values that get smaller, also of what a loop has in the same place until it returns them."""
@@ -179,26 +219,56 @@ class Planner:
         chosen = (self.checkpoints[change.node].stacked for change in changes if change.action == CHECKPOINT)
         return {value: each for stacked in chosen for value, each in stacked.items() if value in self._buffers}
 
+    def _again_in_loops(self, changes: Iterable[Change], stacks: Mapping[ValueKey, Stack]) -> Iterator[Buffer]:
+        """What an iteration of the backward loop computes again instead of reading it from a stack: from the first value of the same call
+        that it needs (on a GPU, from when it is needed itself) until it is read."""
+        calls = {
+            key: call for change in changes if change.action == CHECKPOINT for key, call in self.checkpoints[change.node].calls.items()
+        }
+        read = {value: self.flow.read_in_backward_loops(value) or [self._buffers[value].last] for value in stacks}
+        first: dict[str, int] = {}
+        for value, each in stacks.items():
+            call = calls[each.part]
+            first[call] = min(first.get(call, read[value][0]), *read[value])
+        for value, each in stacks.items():
+            whole = self._buffers[value]
+            size = None if whole.bytes is None else whole.bytes // each.parts
+            since = min(read[value]) if self.is_for_gpu else first[calls[each.part]]
+            yield whole._replace(bytes=size, born=since, last=max(read[value]), slot=None)
+
+    def _saved_instead(self, changes: Iterable[Change]) -> Iterator[Buffer]:
+        """The stacks of what a policy keeps and iterations do not save as it is."""
+        chosen = (self.checkpoints[change.node].instead for change in changes if change.action == CHECKPOINT)
+        for value, each in ((value, each) for instead in chosen for value, each in instead.items()):
+            part, stack = self._buffers.get(value), self._buffers.get(each.value)
+            if part is None or stack is None or part.bytes is None:
+                continue
+            since = min(other.born for other in self.memory.buffers if (other.slot, other.bytes) == (stack.slot, stack.bytes))
+            yield part._replace(bytes=part.bytes * each.parts, born=since, last=stack.last, slot=None, kind="saved")
+
     def _loop_flops(self, chosen: Checkpoint) -> float:
         """What the iterations of loops compute again: what they do not save any more, and what that is computed from, once."""
         times = {each.part[0]: each.parts for each in chosen.stacked.values()}
-        waiting = list(dict.fromkeys(key for each in chosen.stacked.values() for key in (each.part, each.update)))
+        parts = (key for each in chosen.stacked.values() for key in (each.part, each.update))
+        waiting = list(dict.fromkeys(key for key in parts if key not in chosen.kept))
         seen = set(waiting)
         for key in waiting:  # grows while it is walked
             makers = (self.flow.makers[operand] for operand in self.flow.operands.get(key, ()))
             fresh = {maker for maker in makers if maker in chosen.inside and maker not in chosen.kept} - seen
             seen |= fresh
             waiting += fresh
-        return sum(times.get(key[0], 1) * self.flops.get(key[1], 0.0) for key in waiting)
+        return sum(times.get(key[0], 1) * self.flops.get(key, 0.0) for key in waiting)
 
-    def _gap_with(self, buffer: Buffer, actions: dict[str, str], nodes: Mapping[NodeKey, str]) -> _Gap | None:
+    def _gap_with(self, buffer: Buffer, actions: Mapping[ValueKey, str], nodes: Mapping[NodeKey, str]) -> _Gap | None:
         """When a value is not in memory with these changes."""
-        if _action(actions, buffer) in ("recompute", "offload"):
-            return self.gap(buffer)
+        action = _action(actions, buffer)
+        if action in ("recompute", "offload"):
+            return self.gap(buffer, also_given=action == "offload")
         return self.saved_gap(buffer) if (buffer.graph, buffer.node) in nodes else None
 
     def _first_needed(self, again: Iterable[ValueKey], gaps: dict[ValueKey, _Gap], nodes: Mapping[NodeKey, str]) -> dict[ValueKey, int]:
-        """When each value is recomputed. A call of a function or module is recomputed as a whole, when the first of it is needed."""
+        """When each value is recomputed. A call of a function or module is recomputed as a whole, when the first of it is needed; XLA for
+        a GPU puts off what is not needed yet."""
         at: dict[ValueKey, int] = {}
         calls: dict[str, list[ValueKey]] = defaultdict(list)
         for key in again:
@@ -206,7 +276,7 @@ class Planner:
             call = nodes.get((self._buffers[key].graph, self._buffers[key].node))
             if call is not None:
                 calls[call].append(key)
-        for keys in calls.values():
+        for keys in calls.values() if not self.is_for_gpu else ():
             first = min(at[key] for key in keys)
             at.update((key, max(first, gaps[key][0] + 1)) for key in keys)
         return at
@@ -236,15 +306,16 @@ class Planner:
                     until[operand] = max(until.get(operand, 0), at)
         return needed, until
 
-    def gap(self, buffer: Buffer) -> _Gap | None:
-        """The longest time without a use."""
+    def gap(self, buffer: Buffer, also_given: bool = False) -> _Gap | None:
+        """The longest time without a use; none of what nothing computes, unless it is asked for."""
         uses = {at for at in self.flow.uses.get(value_key(buffer), ()) if buffer.born <= at <= buffer.last}
-        if self.memory.origin == "measured":  # an allocator knows only when a block is made and freed
+        # An allocator knows only when a block is made and freed, and what is given is the caller's to the end.
+        if self.memory.origin == "measured" or buffer.kind in GIVEN:
             uses.add(buffer.last)
         points = sorted({buffer.born, *uses})
         gaps = [(after - before, before, after) for before, after in pairwise(points) if after - before > 1]
         longest = max(gaps, default=None)
-        return None if longest is None or buffer.kind in GIVEN else longest[1:]
+        return None if longest is None or (buffer.kind in GIVEN and not also_given) else longest[1:]
 
     def saved_gap(self, buffer: Buffer) -> _Gap | None:
         """The time between the last use in the forward half and the first one in the backward half, of a value that is saved for it."""
@@ -265,14 +336,10 @@ def _passing(buffers: Sequence[Buffer]) -> list[Buffer]:
     return list(largest.values())
 
 
-def _part(buffer: Buffer, parts: int) -> Buffer:
-    return buffer if parts == 1 or buffer.bytes is None else buffer._replace(bytes=buffer.bytes // parts)
-
-
 def _smaller(buffer: Buffer, dtype: str) -> Buffer:
     return buffer if buffer.bytes is None else buffer._replace(bytes=buffer.bytes // _TIMES_SMALLER.get(dtype, 1))
 
 
-def _action(actions: Mapping[str, str], buffer: Buffer) -> str | None:
+def _action(actions: Mapping[ValueKey, str], buffer: Buffer) -> str | None:
     """What is done to one result, or to all results of its node."""
-    return actions.get(buffer.name, actions.get(buffer.node))
+    return actions.get((buffer.graph, buffer.name), actions.get((buffer.graph, buffer.node)))

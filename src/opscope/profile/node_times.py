@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from opscope.errors import OpscopeError
+from opscope.errors import OpscopeError, about_data
 from opscope.profile.node_table import seconds as seconds_of
 from opscope.profile.place import Times, add_work
 from opscope.profile.schedule import executed_graphs
@@ -97,7 +97,7 @@ def read_tensorrt(data: bytes) -> NodeTimes:
         runs = int(entries[0]["count"])
         layers = [(str(layer["name"]), seconds_of(number(layer["averageMs"]) * runs * 1e-3)) for layer in entries[1:]]
     except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
-        raise OpscopeError(f"is not complete as layer times of TensorRT: {type(error).__name__} {error}") from None
+        raise OpscopeError(f"is not complete as layer times of TensorRT: {about_data(error)}") from None
     return NodeTimes(max(runs, 1), [Run(name, seconds, parts=_parts(name)) for name, seconds in layers])
 
 

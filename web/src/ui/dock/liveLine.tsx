@@ -49,7 +49,6 @@ function Buffer({ session, lane, row, index, frame }: Shown): JSX.Element {
     else if (buffer && "graph" in buffer.made) void session.goTo(buffer.made.node, buffer.made.graph);
   };
   const why = buffer ? whyText(buffer) : row ? (summary?.unusedWhy ?? "") : "";
-  const results = buffer ? (repeats?.ids ?? [buffer.made.id]).map((id) => id + buffer.output) : [];
   return (
     <div
       class={buffer?.shares ? "line data shares" : "line data"}
@@ -63,7 +62,7 @@ function Buffer({ session, lane, row, index, frame }: Shown): JSX.Element {
         {buffer?.shares ? "" : sizeText(row)}
       </span>
       {lane.whatIf.isPossible && (
-        <span role="cell">{buffer && <Action lane={lane} buffer={buffer} ids={results} numbers={row?.numbers ?? []} />}</span>
+        <span role="cell">{buffer && <Action lane={lane} buffer={buffer} ids={row?.results ?? []} numbers={row?.numbers ?? []} />}</span>
       )}
       <span role="cell">{row && summary && <Kind kind={buffer?.kind ?? summary.kinds[summary.unusedKind]} session={session} />}</span>
       <span role="cell" class="name" title={buffer && buffer.made.id + buffer.output}>

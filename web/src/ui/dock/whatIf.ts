@@ -9,8 +9,10 @@ export class WhatIf {
   /** What went wrong, or that nothing can be suggested. */
   problem: string | undefined;
   busy = false;
-  /** By the id of a node, what is done to its values; by that of one of its results (`while.3{5}`), to that one only. */
+  /** By the name of a node, what is done to its values; by that of one of its results (`while.3{5}`), to that one only. */
   private readonly actions = new Map<string, string>();
+  /** The actions of the last answer: what the server refuses is not kept. */
+  private accepted: ReadonlyMap<string, string> = new Map();
   private checkpointed: ReadonlySet<number> = new Set();
   private latest = 0;
   private answered: WireAt | undefined;
@@ -63,6 +65,7 @@ export class WhatIf {
     this.latest++;
     this.actions.clear();
     this.answer = this.problem = this.answered = undefined;
+    this.accepted = new Map();
     this.checkpointed = new Set();
     this.busy = false;
   }
@@ -94,9 +97,14 @@ export class WhatIf {
         this.actions.set(change.slice(sign + 1), change.slice(0, sign));
       }
       if (answer?.changes.length === 0) this.answer = undefined;
+      this.accepted = new Map(this.actions);
       this.checkpointed = new Set(this.answer?.checkpointed);
     } catch (error) {
-      if (number === this.latest && !(error instanceof Cancelled)) this.problem = (error as Error).message;
+      if (number === this.latest && !(error instanceof Cancelled)) {
+        this.problem = (error as Error).message;
+        this.actions.clear();
+        for (const [id, action] of this.accepted) this.actions.set(id, action);
+      }
     }
     if (number !== this.latest) return;
     this.busy = false;

@@ -10,6 +10,7 @@ import { nodeName } from "./names";
 export class ShownMemory {
   private lines: readonly LiveLine[] = [];
   private changed: MemoryData | undefined;
+  private homonymIds: ReadonlySet<string> | undefined;
 
   /** `shownAs` has the number that each node of the memory's program has in the program that is shown, if they differ. */
   constructor(
@@ -93,6 +94,7 @@ export class ShownMemory {
       bytes: size,
       numbers: repeats?.buffers ?? [buffer],
       repeats: repeats && { key: repeats.key, ids: repeats.buffers.map((each) => this.made(each).id), each: memory.bytes[buffer] },
+      results: (repeats?.buffers ?? [buffer]).map((each) => this.resultName(each)),
       buffer: {
         made: this.made(buffer),
         output: text(memory.output),
@@ -110,6 +112,27 @@ export class ShownMemory {
   private made(buffer: number): Named {
     const { node, nameOf, strings } = this.memory;
     return this.named(node[buffer], strings.at(nameOf[buffer]));
+  }
+
+  private resultName(buffer: number): string {
+    const made = this.made(buffer);
+    const name = made.id + this.memory.strings.at(this.memory.output[buffer]);
+    return "graph" in made && this.homonyms().has(made.id) ? `${made.graph}/${name}` : name;
+  }
+
+  /** Ids of nodes that make buffers in several graphs: halves of a compiled step use the same. */
+  private homonyms(): ReadonlySet<string> {
+    if (this.homonymIds) return this.homonymIds;
+    const graphs = new Map<string, string>();
+    const found = new Set<string>();
+    for (let buffer = 0; buffer < this.memory.count; buffer++) {
+      const made = this.made(buffer);
+      if (!("graph" in made)) continue;
+      if ((graphs.get(made.id) ?? made.graph) !== made.graph) found.add(made.id);
+      graphs.set(made.id, made.graph);
+    }
+    this.homonymIds = found;
+    return found;
   }
 
   private runsAt(position: number): Named | undefined {

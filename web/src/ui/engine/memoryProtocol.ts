@@ -54,6 +54,8 @@ export interface LiveRow {
   readonly numbers?: readonly number[];
   /** Of equal buffers: the name by which they are opened, the ids of the nodes that make them, and the bytes of each. `buffer` is the first. */
   readonly repeats?: { readonly key: string; readonly ids: readonly string[]; readonly each: number };
+  /** The buffers of the line as a what-if question names them: with their graph where several graphs have a node of that id. */
+  readonly results?: readonly string[];
   readonly buffer?: {
     readonly made: Named;
     readonly output: string;
