@@ -92,6 +92,33 @@ describe("a very deep drawing", () => {
     }
   });
 
+  it("packs what only one box with very many arrows joins, deep or not", () => {
+    const chains = 400;
+    const output = 2 * chains;
+    const ends = Array.from({ length: chains }, (_, i) => [
+      [2 * i, 2 * i + 1],
+      [2 * i + 1, output],
+    ]).flat();
+    const free = new Float32Array(ends.length).fill(Number.NaN);
+    const updates: CompoundGraph = {
+      boxCount: output + 1,
+      parent: new Int32Array(output + 1).fill(-1),
+      container: new Uint8Array(output + 1),
+      width: new Float64Array(output + 1).fill(100),
+      height: new Float64Array(output + 1).fill(40),
+      edgeSource: Int32Array.from(ends, ([from]) => from),
+      edgeTarget: Int32Array.from(ends, ([, to]) => to),
+      sourcePort: free,
+      targetPort: free,
+      edgeValue: new Int32Array(ends.length).fill(-1),
+    };
+    const { width, far } = layoutDeep(updates);
+    expect(layoutCompound(updates).width).toBeGreaterThan(32_000);
+    expect(width).toBeLessThan(3300);
+    expect(far?.reduce((sum, each) => sum + each, 0)).toBe(chains - 1);
+    expect(ends.every(([, to], e) => to === output || !far?.[e])).toBe(true);
+  });
+
   it("is unlike any other: up to about 400 boxes below each other, every edge is a line", () => {
     expect(farEdges(small, "TB")).toBeUndefined();
     expect(layoutDeep(small)).toEqual(layoutCompound(small));

@@ -172,6 +172,38 @@ describe("a train step", () => {
       expect(new Set(Array.from(l.points.slice(2 * l.pointStart[e], 2 * l.pointStart[e + 1])).filter((_, i) => i % 2)).size).toBe(1);
   });
 
+  it("leads what is saved around a box beside its source that reaches further down", () => {
+    const { graph, halves } = trainStep();
+    const beside = graph.boxCount;
+    const ends = [...Array.from(graph.edgeSource, (source, e) => [source, graph.edgeTarget[e]]), [1, beside], [beside, 3]];
+    // As in the demo: two chains that meet again, with a tall box in the second.
+    const crowded: CompoundGraph = {
+      boxCount: beside + 1,
+      parent: Int32Array.of(...graph.parent, 0),
+      container: Uint8Array.of(...graph.container, 0),
+      width: new Float64Array(beside + 1).fill(60),
+      height: Float64Array.of(20, 30, 30, 30, 20, 30, 30, 30, 24, 60),
+      edgeSource: Int32Array.from(ends, ([source]) => source),
+      edgeTarget: Int32Array.from(ends, ([, target]) => target),
+      sourcePort: new Float32Array(ends.length).fill(Number.NaN),
+      targetPort: new Float32Array(ends.length).fill(Number.NaN),
+      edgeValue: Int32Array.from(ends.keys()),
+    };
+    const l = layoutTwoHalves(crowded, halves);
+    const saved = ends.findIndex(([source, target]) => source === 2 && target === 6);
+    const points = Array.from(l.points.slice(2 * l.pointStart[saved], 2 * l.pointStart[saved + 1]));
+    expect(l.x[beside]).toBeGreaterThan(l.x[2]);
+    for (let i = 0; i + 3 < points.length; i += 2) {
+      const [x0, y0, x1, y1] = points.slice(i, i + 4);
+      const isApart =
+        Math.max(x0, x1) <= l.x[beside] ||
+        Math.min(x0, x1) >= l.x[beside] + l.w[beside] ||
+        Math.max(y0, y1) <= l.y[beside] ||
+        Math.min(y0, y1) >= l.y[beside] + l.h[beside];
+      expect(isApart).toBe(true);
+    }
+  });
+
   it("places what comes after the halves", () => {
     const { graph, halves } = trainStep();
     expect([...blocksOf(graph, halves)]).toEqual([1, 1, 1, 1, 2, 2, 2, 2, 3]);

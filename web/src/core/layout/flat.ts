@@ -10,6 +10,7 @@ import { orderOfLoosePorts, untangle } from "./order/portOrder";
 import { surround } from "./order/outerAnchors";
 import { sideLanes } from "./order/sideLanes";
 import { packParcels } from "./compound/packing";
+import { WIDEST } from "./coordinates/squeeze";
 import { assignRanks } from "./ranks/ranking";
 import { draw, BOUNDARY_PORT_GAP } from "./routing/routing";
 import type { Attachments } from "./coordinates/straighten";
@@ -232,6 +233,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
     const { graph: drawn, elements: all, outOfOrder } = untangle(graph, elements, order, reversed, rank);
     const x = xOf(drawn, all);
     const total = moveToOrigin(x, width, nodeCount);
+    centreWide(x, drawn, all, total);
     const { y, height, points, pointStart } = draw(drawn, all, x, reversed, rankGap);
     report(1);
     const crossings = nodeCount <= COUNTED_BOXES && effort >= COUNTED_EFFORT ? new CrossingCounter(all).count(order) : 0;
@@ -266,6 +268,21 @@ function moveToOrigin(x: Float64Array, width: Float64Array, nodeCount: number): 
   }
   for (let v = 0; v < x.length; v++) x[v] -= low;
   return high - low;
+}
+
+/**
+ * A box that is wider than a screen and alone in its rank goes to the middle: what it is aligned with is out of sight, and the room beside it
+ * would be empty on one side.
+ */
+function centreWide(x: Float64Array, { width }: FlatGraph, { rankCount, boxCount, count, top, bottom }: Elements, total: number): void {
+  if (total <= WIDEST) return;
+  const beside = new Int32Array(rankCount + 1);
+  for (let v = 0; v < count; v++) {
+    beside[top[v]]++;
+    beside[bottom[v] + 1]--;
+  }
+  for (let rank = 1; rank <= rankCount; rank++) beside[rank] += beside[rank - 1];
+  for (let v = 0; v < boxCount; v++) if (width[v] > WIDEST && beside[top[v]] === 1) x[v] = total / 2;
 }
 
 /** Ports belong to edges; a free port counts as the middle, and so do the ends of a long edge's segment. */

@@ -1,5 +1,5 @@
 import { bucketBy, type Csr } from "../../base/csr";
-import { RANK_GAP } from "../flat";
+import { NODE_GAP, RANK_GAP } from "../flat";
 import type { CompoundGraph } from "../types";
 import { depths } from "./edgeParts";
 
@@ -21,11 +21,13 @@ const MOST_INPUTS = 8;
  */
 export function farEdges(graph: CompoundGraph, direction: "TB" | "LR"): Uint8Array | undefined {
   const places = new Estimate(graph, direction);
-  if (places.length <= DEEP) return undefined;
+  const rows = wideRows(graph, direction);
+  const isDeep = places.length > DEEP;
+  if (!isDeep && !rows) return undefined;
   const count = graph.edgeSource.length;
   const far = new Uint8Array(count);
   const spans = Float64Array.from({ length: count }, (_, e) => places.span(e));
-  const { isCrowded, isFanned } = crowds(graph, places, spans);
+  const { isCrowded, isFanned } = isDeep || !rows ? crowds(graph, places, spans) : rows;
   const { from, to } = places;
   const parts = new Parts(graph.boxCount);
   const isFed = new Uint8Array(graph.boxCount);
@@ -40,9 +42,10 @@ export function farEdges(graph: CompoundGraph, direction: "TB" | "LR"): Uint8Arr
   const inputs = new Int32Array(graph.boxCount);
   for (const e of candidates) {
     const isInput = !isFed[from[e]] && !graph.container[from[e]];
-    const mayJoin = isFanned(e) ? !parts.isLinked(from[e]) : !isInput || !isCrowded(e) || inputs[to[e]] < MOST_INPUTS;
+    const isOneOfFew = inputs[to[e]] < (isDeep ? MOST_INPUTS : 1);
+    const mayJoin = isFanned(e) ? !parts.isLinked(from[e]) : !isCrowded(e) || (isDeep && !isInput) || isOneOfFew;
     if (!mayJoin || !parts.join(from[e], to[e])) far[e] = 1;
-    else if (isInput) inputs[to[e]]++;
+    else if (isInput || !isDeep) inputs[to[e]]++;
   }
   return far.includes(1) ? far : undefined;
 }
@@ -52,6 +55,25 @@ interface Crowds {
   isCrowded(e: number): boolean;
   /** Is it one of very many that leave the same box? What they lead to has nothing else in common, and need not be side by side. */
   isFanned(e: number): boolean;
+}
+
+/**
+ * Which edges are at a box with so many that what feeds it, or what it feeds, would be a row as long as a deep drawing. In a drawing that is
+ * not deep the others are lines: they give the boxes their order.
+ */
+function wideRows({ boxCount, edgeSource, edgeTarget, width, height }: CompoundGraph, direction: "TB" | "LR"): Crowds | undefined {
+  const across = direction === "TB" ? width : height;
+  const before = new Float64Array(boxCount);
+  const after = new Float64Array(boxCount);
+  let widest = 0;
+  for (let e = 0; e < edgeSource.length; e++) {
+    const [from, to] = [edgeSource[e], edgeTarget[e]];
+    before[to] += across[from] + NODE_GAP;
+    after[from] += across[to] + NODE_GAP;
+    widest = Math.max(widest, before[to], after[from]);
+  }
+  if (widest <= DEEP) return undefined;
+  return { isCrowded: (e) => before[edgeTarget[e]] > DEEP, isFanned: (e) => after[edgeSource[e]] > DEEP };
 }
 
 function crowds({ boxCount, parent, edgeSource, edgeTarget }: CompoundGraph, { from, to }: Estimate, spans: Float64Array): Crowds {

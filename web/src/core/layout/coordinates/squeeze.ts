@@ -2,8 +2,8 @@ import { bucketBy } from "../../base/csr";
 import type { Elements } from "../elements";
 import type { Separations } from "./separation";
 
-/** A drawing wider than this, a screen, is as narrow as its order allows: lines bend, but no staircase leads through nothing. */
-export const WIDEST = 1600;
+/** A drawing wider than this, most of a screen, is as narrow as its order allows: lines bend, but no staircase leads through nothing. */
+export const WIDEST = 1200;
 
 /** How far from the left and from the right border an element is if everything beside it is packed. */
 interface Packings {

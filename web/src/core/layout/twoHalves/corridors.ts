@@ -17,8 +17,8 @@ const LANE = 7;
 const MOST_LANES = 26;
 const MARGIN = 22;
 const NARROWEST = 90;
-/** How far below a box a line turns if it cannot leave at the side. */
-const UNDER = 9;
+/** How far below a box a line turns if it cannot leave at the side: as soon as it passes whatever is there, but before the next box below. */
+const UNDER = { least: 9, most: 36, step: 3 };
 const LEVEL = 0.75;
 
 /** One end of a line at a half: where it touches the box, and whether it does so from below. */
@@ -136,9 +136,12 @@ export class Crossings {
       this.side(box, gutter) < 0 ? bands.freeBelow(at, low) : bands.freeAbove(at, high);
     const inside = this.graph.container[box] ? 12 : 0;
     const at = y[box] + inside + (h[box] - inside) * part;
-    const under = y[box] + h[box] + UNDER;
+    if (free(at, x[box], x[box] + w[box]) || this.graph.container[box]) return { y: at, under: false };
     const foot = x[box] + this.foot(box, gutter);
-    if (!free(at, x[box], x[box] + w[box]) && !this.graph.container[box] && free(under, foot, foot)) return { y: under, under: true };
+    for (let below = UNDER.least; below <= UNDER.most; below += UNDER.step) {
+      const turn = y[box] + h[box] + below;
+      if (free(turn, foot, foot)) return { y: turn, under: true };
+    }
     return { y: at, under: false };
   }
 

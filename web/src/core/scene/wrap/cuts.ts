@@ -44,29 +44,74 @@ export function goodColumns(along: number, across: number, direction: "TB" | "LR
 
 /** Two outermost frames whose breadths differ by more than this, a screen at half size, are not in one column: much of it would be empty. */
 const ALIKE = 3200;
+/** What is shorter than this share of a column leaves less empty below something narrower than in a column of its own. */
+const LEAST_SECTION = 0.75;
+/** No cut is further than this from where columns would be equally long, so that they end within a screen at half size of each other. */
+const FARTHEST_CUT = 500;
+/** More columns than this are not tried to make the parts of a picture end together. */
+const MOST_COLUMNS = 60;
 
-/** Where two long outermost frames of very different breadth meet. */
-function breaks({ boxCount, parent, open }: Visible, { v, uSize, vSize }: Flow, share: number): number[] {
-  const frames = Array.from(upTo(boxCount)).filter((box) => parent[box] < 0 && open[box] && vSize[box] > share / 4);
-  frames.sort((a, b) => v[a] - v[b]);
-  const found: number[] = [];
-  for (let i = 1; i < frames.length; i++) {
-    const [a, b] = [frames[i - 1], frames[i]];
-    if (v[b] >= v[a] + vSize[a] && Math.abs(uSize[a] - uSize[b]) > ALIKE) found.push((v[a] + vSize[a] + v[b]) / 2);
+/** What a picture that is empty counts against one that is e times too long or too broad. */
+const EMPTY = 4;
+
+/** A stretch of the flow that has columns of its own, and how broad it is on average. */
+interface Section {
+  readonly from: number;
+  readonly end: number;
+  readonly across: number;
+}
+
+/** The open frames that are in no other, along the flow. */
+export function outermostFrames({ boxCount, parent, open }: Visible, { v }: Flow): number[] {
+  const frames: number[] = [];
+  for (let box = 0; box < boxCount; box++) if (parent[box] < 0 && open[box]) frames.push(box);
+  return frames.sort((a, b) => v[a] - v[b]);
+}
+
+/** What is between the places where two long outermost frames of very different breadth meet. */
+function sections(frames: readonly number[], { v, uSize, vSize, along, across }: Flow, share: number): Section[] {
+  const long = frames.filter((box) => vSize[box] > share * LEAST_SECTION);
+  const found: Section[] = [];
+  let from = 0;
+  let [area, length] = [0, 0];
+  for (let i = 0; i < long.length; i++) {
+    const [a, b] = [long[i], long[i + 1]];
+    area += uSize[a] * vSize[a];
+    length += vSize[a];
+    if (b === undefined || v[b] < v[a] + vSize[a] || Math.abs(uSize[a] - uSize[b]) <= ALIKE) continue;
+    const end = (v[a] + vSize[a] + v[b]) / 2;
+    found.push({ from, end, across: area / length });
+    [from, area, length] = [end, 0, 0];
   }
-  return found;
+  return [...found, { from, end: along, across: length ? area / length : across }];
+}
+
+const columnsFor = ({ from, end }: Section, share: number): number => Math.max(1, Math.round((end - from) / share));
+
+/** How many columns make sections end together and the picture well shaped; undefined where one section is best. */
+export function evenColumns(frames: readonly number[], flow: Flow, direction: "TB" | "LR"): number | undefined {
+  let best: number | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (let columns = 2; columns <= MOST_COLUMNS; columns++) {
+    const share = flow.along / columns;
+    const parts = sections(frames, flow, share);
+    const along = Math.max(...parts.map((part) => (part.end - part.from) / columnsFor(part, share)));
+    const across = parts.reduce((sum, part) => sum + columnsFor(part, share) * part.across, 0);
+    const filled = parts.reduce((sum, part) => sum + (part.end - part.from) * part.across, 0) / (along * across);
+    const flaws = offAspect(along, across, direction) + EMPTY * (1 - filled);
+    if (flaws < least) [least, best] = [flaws, parts.length > 1 ? columns : undefined];
+  }
+  return best;
 }
 
 /** Ends of the columns along the flow, in order; the last column has none. */
-export function cutLines(frontier: Frontier, visible: Visible, flow: Flow, columns: number): number[] {
+export function cutLines(frontier: Frontier, frames: readonly number[], flow: Flow, columns: number): number[] {
   const share = flow.along / columns;
   if (columns === 1) return [];
   const cuts: number[] = [];
-  let from = 0;
-  for (const end of [...breaks(visible, flow, share), flow.along]) {
-    cuts.push(...evenCuts(frontier, from, end, Math.max(1, Math.round((end - from) / share))));
-    if (end < flow.along) cuts.push(end);
-    from = end;
+  for (const section of sections(frames, flow, share)) {
+    cuts.push(...evenCuts(frontier, section.from, section.end, columnsFor(section, share)));
+    if (section.end < flow.along) cuts.push(section.end);
   }
   return cuts;
 }
@@ -78,7 +123,7 @@ function evenCuts(frontier: Frontier, begin: number, along: number, columns: num
   let from = begin;
   for (let column = 1; column < columns; column++) {
     const ideal = Math.max(from + share * 0.5, begin + column * share);
-    const best = frontier.bestCut(ideal, share * 0.3, from);
+    const best = frontier.bestCut(ideal, Math.min(share * 0.3, FARTHEST_CUT), from);
     if (best === undefined || best >= along - GAP) continue;
     cuts.push(best);
     from = best;

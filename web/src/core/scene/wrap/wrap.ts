@@ -8,7 +8,7 @@
 import { bucketBy } from "../../base/csr";
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
-import { below, cutLines, type Flow, Frontier, goodColumns, offAspect } from "./cuts";
+import { below, cutLines, evenColumns, type Flow, Frontier, goodColumns, offAspect, outermostFrames } from "./cuts";
 import { EdgeItems, STUB_ROOM } from "./edges";
 import { depths, type Placed, upTo } from "../placed";
 
@@ -25,14 +25,17 @@ export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" |
     ? { u: x, v: y, uSize: w, vSize: h, along: height, across: width }
     : { u: y, v: x, uSize: h, vSize: w, along: width, across: height };
   const frontier = new Frontier(visible, flow.v, flow.vSize, layout.far);
+  const frames = outermostFrames(visible, flow);
+  const even = evenColumns(frames, flow, direction);
+  if (even !== undefined) return new Wrapping(visible, layout, flow, down, cutLines(frontier, frames, flow, even)).run();
   const few = goodColumns(flow.along, flow.across, direction);
-  let cuts = cutLines(frontier, visible, flow, few);
+  let cuts = cutLines(frontier, frames, flow, few);
   let shape = shapeOf(visible, flow, cuts);
   // Columns are narrower than the whole was, so more of them may fit: try as many as that suggests, and half way there.
   const many = goodColumns(...shape, direction, few);
   for (const columns of new Set([many, Math.round((few + many) / 2)])) {
     if (columns <= few) continue;
-    const other = cutLines(frontier, visible, flow, columns);
+    const other = cutLines(frontier, frames, flow, columns);
     const otherShape = shapeOf(visible, flow, other);
     if (offAspect(...otherShape, direction) < offAspect(...shape, direction)) [cuts, shape] = [other, otherShape];
   }
