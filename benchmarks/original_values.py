@@ -1,13 +1,15 @@
 """Measures links across passes against XLA's own record: `original_value`, which says whose value an instruction has.
 
-    python benchmarks/original_values.py               two programs, compiled for the CPU
+    python benchmarks/original_values.py               four programs, compiled for the CPU
     python benchmarks/original_values.py DIRECTORY …   dumps of programs that were labelled with `--label` (for a GPU, say)
     python benchmarks/original_values.py --label TEXT.hlo DIRECTORY   compile a program for JAX's device with every instruction labelled
 
 Before compiling, every instruction gets its own name as its original value; XLA moves these labels from pass to pass. opscope reads the
 dump without them. "Right": a node is linked with one of its label. "Wrong": a node has the label of a node before the pass, but is linked
 only with others, or one of its links leads to a node of another label although its own is still there. A node that keeps its name is right:
-XLA gives it the label of what it was merged with. "Missing": a label that is on one node before and after, which are not linked.
+XLA gives it the label of what it was merged with, so from the first program to the last it has all labels that it had. "Missing": a label
+that is on one node before and after, which are not linked. "Unsaid": a node whose label is gone is linked with what a near user of it
+became, or with an equal node; XLA has one label per node, so it does not say what became of the others.
 `--keep` appends the figures to benchmarks/results/original_values.jsonl.
 """
 
@@ -19,15 +21,16 @@ import re
 import shutil
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from results import Figure, keep
 
-from opscope.program import NodeKey
+from opscope.program import NodeKey, Program
 from opscope.recording.diff import COMPOSED, Diff, diff_passes
 from opscope.recording.history import compose
+from opscope.recording.match.pairs import VIEWS
 from opscope.recording.model import Recording
 from opscope.recording.sources import open_recording
 
@@ -35,6 +38,8 @@ _ORIGIN = re.compile(r", origin=\{((?:[^{}]|\{[^{}]*\})*)\}")
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?([\w.-]+) = [a-z0-9]+\[")
 _COMPUTATION = re.compile(r"^(?:ENTRY )?%([\w.-]+) .*\{$")
 _PASS = re.compile(r"\.\d{4}\.|before_optimizations")
+_FARTHEST = 3
+_OUTCOMES = ("right", "part", "unsaid", "wrong", "missing")
 Labels = dict[NodeKey, str]
 
 
@@ -72,10 +77,29 @@ def without_labels(directory: Path, into: Path) -> dict[str, Labels]:
     return labels
 
 
-def judged(difference: Diff, before: Labels, after: Labels, show: str = "") -> Counter[tuple[str, str]]:
+def all_labels(files: list[Labels]) -> dict[NodeKey, frozenset[str]]:
+    """All labels that the nodes of the last program had on their way. A node that keeps its name keeps them. A new one has what all nodes
+    with its label had before."""
+    had = {key: frozenset([label]) for key, label in files[0].items()}
+    for before, after in pairwise(files):
+        if before is after:
+            continue
+        named: dict[str, frozenset[str]] = {}
+        labelled: dict[str, frozenset[str]] = {}
+        for key, label in before.items():
+            named[key[1]] = named.get(key[1], had[key]) & had[key]
+            labelled[label] = labelled.get(label, had[key]) & had[key]
+        had = {key: named.get(key[1], labelled.get(label, frozenset())) | {label} for key, label in after.items()}
+    return had
+
+
+def judged(
+    difference: Diff, before: Labels, after: Labels, show: str = "", had: Mapping[NodeKey, frozenset[str]] | None = None
+) -> Counter[tuple[str, str]]:
     """{(kind of link, outcome): how many} for every node after a pass that has a label of before; a kind is the evidence, "merged" or
-    "copied"."""
+    "copied". `had` is what `all_labels` says, for a comparison over several passes."""
     was, now = _nodes_with(before), _nodes_with(after)
+    had, flow, result = had or {}, _Flow(difference.a, before, set(now)), _Flow(difference.b, after, set())
     links: dict[NodeKey, dict[NodeKey, str]] = defaultdict(dict)
     sources: dict[NodeKey, set[NodeKey]] = defaultdict(set)
     for match in difference.matched:
@@ -92,20 +116,79 @@ def judged(difference: Diff, before: Labels, after: Labels, show: str = "") -> C
         own = now.get(label, ()) if label else ()
         for new, kind in news.items():
             other = after.get(new)
-            if new in own or (old[1] == new[1] and kind == "name"):
+            if new in own or (old[1] == new[1] and kind == "name") or label in had.get(new, ()):
                 counts[kind, "right"] += 1
             elif any(each in news for each in own):
                 counts[kind, "part"] += 1
             elif (own and other in was) or (other in was and not any(before.get(each) == other for each in sources[new])):
-                counts[kind, "wrong"] += 1
-                if show:
+                is_unsaid = not own and any(flow.leads(old, each) or flow.is_same(old, each) for each in was[other])
+                counts[kind, "unsaid" if is_unsaid else "wrong"] += 1
+                if show and not is_unsaid:
                     print(f"  {show}: {old[1]} ({label}) became {new[1]} ({other}) by {kind}; it is {[id for _, id in own][:3]}")
     for label, olds in was.items():
         homes = now.get(label, [])
         if len(olds) == len(homes) == 1:
-            found = homes[0] in links[olds[0]] or olds[0][1] == homes[0][1]
+            found = olds[0][1] == homes[0][1] or any(each in links[olds[0]] for each in result.behind(homes[0]))
             counts["one node before and after", "right" if found else "part" if links[olds[0]] else "missing"] += 1
+            if show and not found:
+                names = [id for _, id in links[olds[0]]][:3]
+                print(f"  {show}: {olds[0][1]} ({label}) is {homes[0][1]}, not {names or 'gone'}")
     return counts
+
+
+class _Flow:
+    """How values flow through a program with labels. A parameter of a called graph has the value that its only caller passes, and a call
+    has the value that the called graph returns."""
+
+    def __init__(self, program: Program, labels: Labels, kept: set[str]) -> None:
+        self._program, self._labels, self._kept = program, labels, kept
+        self._callers: dict[str, list[NodeKey]] = defaultdict(list)
+        self._users: dict[NodeKey, list[NodeKey]] = defaultdict(list)
+        for graph in program:
+            for node in graph:
+                for called in node.calls:
+                    self._callers[called].append((graph.name, node.id))
+                for operand in node.operands:
+                    self._users[graph.name, operand].append((graph.name, node.id))
+
+    def leads(self, start: NodeKey, end: NodeKey) -> bool:
+        """Whether a value is used, perhaps through others, for another, and none of these exists after the pass: its label, which is all
+        that XLA says, is only on the last of them."""
+        reached = {start}
+        for _ in range(_FARTHEST):
+            users = {user for key in reached for user in self._users[key]}
+            if end in users:
+                return True
+            reached = {user for user in users if self._labels.get(user, "") not in self._kept}
+        return False
+
+    def is_same(self, one: NodeKey, other: NodeKey) -> bool:
+        """Whether two nodes do the same with the same operands."""
+        first, second = (self._program[graph][id] for graph, id in (one, other))
+        work = [{name: value for name, value in node.attrs.items() if not name.startswith("metadata.")} for node in (first, second)]
+        return (first.op, first.outputs, first.inputs, work[0]) == (second.op, second.outputs, second.inputs, work[1])
+
+    def behind(self, key: NodeKey) -> Iterator[NodeKey]:
+        """The node, and what it only passes on or rearranges, as long as that has no label of its own: XLA labels the last of several
+        nodes that replace one."""
+        yield key
+        while (before := self._passed_on(key)) is not None and before not in self._labels:
+            key = before
+            yield key
+
+    def _passed_on(self, key: NodeKey) -> NodeKey | None:
+        graph = self._program[key[0]]
+        node = graph[key[1]]
+        if node.op in VIEWS and len(node.operands) == 1:
+            return graph.name, node.operands[0]
+        callers = self._callers[graph.name]
+        if node.is_argument and len(callers) == 1:
+            caller = self._program[callers[0][0]][callers[0][1]]
+            number = int(node.attrs.get("parameter_number", len(caller.operands)))
+            return (callers[0][0], caller.operands[number]) if number < len(caller.operands) else None
+        if len(node.calls) == 1 and len(outputs := self._program[node.calls[0]].outputs) == 1:
+            return node.calls[0], outputs[0][0]
+        return None
 
 
 def _nodes_with(labels: Labels) -> dict[str, list[NodeKey]]:
@@ -159,7 +242,7 @@ def measure(directory: Path, show: bool) -> list[Figure]:
                 single += judged(difference, files[at - 1], files[at], f"{at} {recording[at].name}" if show else "")
         first, last = recording[0], recording[-1]
         composed = diff_passes(first.program, last.program, origins=compose(recording, first, last), ids=COMPOSED)
-        whole = judged(composed, files[0], files[-1])
+        whole = judged(composed, files[0], files[-1], "first to last" if show else "", all_labels(files))
         merged, doubtful = twins(recording)
         rows, wrong = rows_that_do_not_add_up(recording)
     name = directory.name
@@ -177,10 +260,10 @@ def _first(name: str) -> bool:
 
 def _table(title: str, counts: Counter[tuple[str, str]]) -> list[Figure]:
     figures = []
-    print(f"{title:50} {'nodes':>8} {'right':>9} {'part':>9} {'wrong':>9} {'missing':>9}")
+    print(f"{title:50} {'nodes':>8} " + " ".join(f"{outcome:>9}" for outcome in _OUTCOMES))
     for kind in sorted({kind for kind, _ in counts}):
-        total = sum(counts[kind, outcome] for outcome in ("right", "part", "wrong", "missing"))
-        shares = {outcome: 100 * counts[kind, outcome] / total for outcome in ("right", "part", "wrong", "missing")}
+        total = sum(counts[kind, outcome] for outcome in _OUTCOMES)
+        shares = {outcome: 100 * counts[kind, outcome] / total for outcome in _OUTCOMES}
         print(f"  {kind:48} {total:8,} " + " ".join(f"{share:8.2f}%" for share in shares.values()))
         whole = kind == "one node before and after"
         figures.append(Figure(f"{kind}: right", shares["right"], "%", title, total, at_least=95 if whole else None))
@@ -192,39 +275,11 @@ def _table(title: str, counts: Counter[tuple[str, str]]) -> list[Figure]:
     return figures
 
 
-def programs() -> Iterator[tuple[str, Any]]:
-    """Two lowered functions: the transformer of `make_hlo.py`, and a small network with convolutions and a loop."""
-    import jax
-    import jax.numpy as jnp
-    from make_hlo import BATCH, SEQUENCE, parameters, train_step
-
-    params = parameters(2)
-    state = {"step": jnp.zeros(()), "first": params, "second": params}
-    yield "transformer2", jax.jit(train_step).lower(params, state, jnp.zeros((BATCH, SEQUENCE + 1), jnp.int32))
-
-    def network(weights: Any, x: Any) -> Any:
-        for i, kernel in enumerate(weights["kernels"]):
-            with jax.named_scope(f"block_{i}"):
-                x = jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-                x = jax.nn.relu((x - x.mean((0, 1, 2))) * jax.lax.rsqrt(x.var((0, 1, 2)) + 1e-5))
-                x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-
-        def step(carry: Any, _: Any) -> Any:
-            carry = jnp.tanh(carry @ weights["recurrent"])
-            return carry, carry.sum()
-
-        carry, sums = jax.lax.scan(step, x.mean((1, 2)), None, length=4)
-        return -jax.nn.log_softmax(carry).sum() + sums.sum()
-
-    weights = {"kernels": [jnp.ones((3, 3, 8, 16)), jnp.ones((3, 3, 16, 32))], "recurrent": jnp.ones((32, 32))}
-    yield "convolutions", jax.jit(jax.grad(network)).lower(weights, jnp.ones((4, 32, 32, 8)))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directories", nargs="*", type=Path)
     parser.add_argument("--label", type=Path, help="compile this HLO with labels, and write its dump into the directory")
-    parser.add_argument("--wrong", action="store_true", help="also print wrong links")
+    parser.add_argument("--wrong", action="store_true", help="also print wrong and missing links")
     parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
     if arguments.label:
@@ -233,10 +288,12 @@ def main() -> None:
     figures = [figure for directory in arguments.directories for figure in measure(directory, arguments.wrong)]
     if not arguments.directories:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        from labelled_programs import programs
+
         with tempfile.TemporaryDirectory() as temporary:
             for name, lowered in programs():
                 directory = Path(temporary) / name
-                compile_labelled(lowered.compiler_ir("hlo").as_hlo_text(), directory)
+                compile_labelled(lowered.as_text(dialect="hlo", debug_info=True), directory)
                 figures += measure(directory, arguments.wrong)
                 shutil.rmtree(directory)
     for figure in figures:

@@ -206,3 +206,51 @@ def test_a_node_does_not_match_one_of_another_layer(layer: str, expected: bool) 
         f'ROOT %bitcast.174 = f32[2,4]{{1,0}} bitcast(%x), metadata={{op_name="jit(step)/{layer}/attention/reshape"}}',
     )
     assert ((("main", "bitcast.81"), ("main", "bitcast.174")) in list(difference.pairs())) == expected
+
+
+def test_a_node_is_not_one_that_takes_other_values_that_stayed() -> None:
+    """A real pass of algsimp: the bitcast before a dot is gone, and a reshape after it became a bitcast of the same type."""
+    difference = compared(
+        """%copy.1 = f32[8]{0} copy(%x)
+           %bitcast.9 = f32[2,4]{1,0} bitcast(%copy.1)
+           %reshape.2 = f32[4,2]{1,0} reshape(%bitcast.9)
+           %dot.3 = f32[4,2]{1,0} dot(%reshape.2, %y), lhs_contracting_dims={1}
+           %reshape.4 = f32[2,4]{1,0} reshape(%dot.3)
+           ROOT %transpose.5 = f32[4,2]{1,0} transpose(%reshape.4), dimensions={1,0}""",
+        """%copy.1 = f32[8]{0} copy(%x)
+           %bitcast.6 = f32[4,2]{1,0} bitcast(%copy.1)
+           %dot.3 = f32[4,2]{1,0} dot(%bitcast.6, %y), lhs_contracting_dims={1}
+           %bitcast.7 = f32[2,4]{1,0} bitcast(%dot.3)
+           ROOT %transpose.5 = f32[4,2]{1,0} transpose(%bitcast.7), dimensions={1,0}""",
+    )
+    became = {(a, b) for match in difference.matched for _, a in match.a for _, b in match.b}
+    assert ("bitcast.9", "bitcast.7") not in became
+    assert ("reshape.4", "bitcast.7") in became
+
+
+def test_a_node_that_was_left_out_with_its_operand_was_not_replaced() -> None:
+    """A select and a division by a constant are gone; the product before them stays as it is."""
+    difference = compared(
+        """%multiply.1 = f32[8]{0} multiply(%x, %y)
+           %negate.2 = f32[8]{0} negate(%multiply.1)
+           %negate.3 = f32[8]{0} negate(%negate.2)
+           ROOT %add.4 = f32[8]{0} add(%negate.3, %x)""",
+        """%multiply.1 = f32[8]{0} multiply(%x, %y)
+           ROOT %add.4 = f32[8]{0} add(%multiply.1, %x)""",
+    )
+    assert replaced(difference) == [] and [id for _, id in difference.removed] == ["negate.2", "negate.3"]
+
+
+def test_a_transpose_of_two_equal_transposes_is_merged_into_the_one_that_is_left() -> None:
+    difference = compared(
+        """%r = f32[2,4]{1,0} reshape(%x)
+           %transpose.1 = f32[4,2]{1,0} transpose(%r), dimensions={1,0}
+           %transpose.2 = f32[4,2]{1,0} transpose(%transpose.1), dimensions={0,1}
+           %transpose.3 = f32[4,2]{1,0} transpose(%transpose.1), dimensions={0,1}
+           ROOT %add.4 = f32[4,2]{1,0} add(%transpose.2, %transpose.3)""",
+        """%r = f32[2,4]{1,0} reshape(%x)
+           %transpose.3 = f32[4,2]{1,0} transpose(%r), dimensions={1,0}
+           ROOT %add.4 = f32[4,2]{1,0} add(%transpose.3, %transpose.3)""",
+    )
+    merged = [([id for _, id in match.a], [id for _, id in match.b]) for match in difference.compared if len(match.a) > 1]
+    assert (["transpose.1", "transpose.3"], ["transpose.3"]) in merged

@@ -1,8 +1,9 @@
 """Nodes that were merged into another: a bias add into its matmul, a transpose into its dot.
 
 The node is gone, its only user is still there, and that user now has the node's operands, of which it did not have one before. Then both
-nodes became the one that is left. If a new node does the same at the same place of the user's program, the node rather became that one.
-If the user does exactly what it did before, the node was left out: it did nothing, or nothing more.
+nodes became the one that is left. Users that do the same count as one, because passes merge them. If a new node does the same at the same
+place of the user's program, the node rather became that one. If the user does exactly what it did before, the node was left out: it did
+nothing, or nothing more.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def absorbed(pairs: Pairs) -> dict[int, int]:
         if (op_a[x], place_a[x]) in made_anew or (op_a[x], name_a[x]) in named_anew:
             continue
         users = {edge // TAGS for edge in a.users[x]}
-        into = {merged.get(user, pairs.counterpart_a[user]) for user in users}
+        stay = {(work_a[user], *a.operands[user]): user for user in users if pairs.counterpart_a[user] >= 0}
+        same = {stay.get((work_a[user], *a.operands[user]), user) for user in users}
+        into = {merged.get(user, pairs.counterpart_a[user]) for user in same}
         if len(into) != 1 or (y := into.pop()) < 0 or work_a[pairs.counterpart_b[y]] == work_b[y]:
             continue
         operands = {edge // TAGS for edge in b.operands[y]}

@@ -15,6 +15,11 @@ GROUPED = -2
 _MOST_CANDIDATES = 16
 _SURE = 4
 _MOST_VALUATIONS = 4
+DEEPEST_VIEW = 8
+VIEWS = frozenset(("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze"))
+"""Operations that only rearrange a value."""
+_CERTAIN = frozenset(("rewrite", "identity", "name"))
+"""The evidence of pairs that nothing contradicts."""
 
 K = TypeVar("K")
 
@@ -59,7 +64,27 @@ class Pairs:
         return 1
 
     def may_be_same(self, x: int, y: int) -> bool:
-        return not (self._keeps_places and self.labels.elsewhere(x, y))
+        return not (self._keeps_places and (self.labels.elsewhere(x, y) or self._takes_others(x, y)))
+
+    def _takes_others(self, x: int, y: int) -> bool:
+        """Whether all operands of both nodes surely stayed, and none is common: then one cannot be the other made anew. What is behind an
+        operand that only rearranges a value counts too, because passes fold and insert such."""
+        before = self._stayed(self.a, x, self.name_a)
+        return bool(before) and bool(after := self._stayed(self.b, y, self.name_b)) and before.isdisjoint(after)
+
+    def _stayed(self, side: Side, i: int, name: Sequence[int]) -> set[int]:
+        """The operands of a node, as common numbers of pairs, if all of them surely stayed; otherwise an empty set."""
+        stayed: set[int] = set()
+        for edge in side.operands[i]:
+            operand = edge // TAGS
+            if name[operand] == FREE or self.evidence[name[operand]] not in _CERTAIN:
+                return set()
+            for _ in range(DEEPEST_VIEW):
+                stayed.add(name[operand])
+                if len(side.operands[operand]) != 1 or side.nodes[operand].op not in VIEWS:
+                    break
+                operand = side.operands[operand][0] // TAGS
+        return stayed
 
     def pair_graphs(self, ga: int, gb: int) -> bool:
         if self.graph_a[ga] != FREE or self.graph_b[gb] != FREE:

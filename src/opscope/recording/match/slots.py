@@ -17,6 +17,8 @@ _PARTS = frozenset(
     ("get-tuple-element", "tuple", "slice", "bitcast", "reshape", "transpose", "copy", "convert", "view", "permute", "getitem")
 )
 """Operations that only pass on a value, or a part of it: what was replaced is the node that they take it from."""
+_FARTHEST = 16
+"""Through so many nodes that are gone, a node is looked for that was bypassed."""
 _GUESSED = "similarity"
 """A consumer that was matched by similarity alone is not a witness."""
 
@@ -116,10 +118,20 @@ class _Slots:
         return olds, news
 
     def _is_bypassed(self, x: int, y: int) -> bool:
-        """Whether consumers now take what the node itself took: it was left out, and nothing replaced it. If that one does something else
-        now, it took over the work: a sum of sums."""
+        """Whether consumers now take what the node itself took, perhaps through others that are gone: it was left out, and nothing
+        replaced it. If that one does something else now, it took over the work: a sum of sums."""
         origin = self._pairs.counterpart_b[y] if y not in self._copies else self._copies[y]
-        return origin >= 0 and self._is_same_work(origin, y) and any(edge // TAGS == origin for edge in self._pairs.a.operands[x])
+        if origin < 0 or not self._is_same_work(origin, y):
+            return False
+        waiting, seen = [x], {x}
+        while waiting and len(seen) <= _FARTHEST:
+            for operand in _operands(self._pairs.a, waiting.pop()):
+                if operand == origin:
+                    return True
+                if operand in self._gone and operand not in seen:
+                    seen.add(operand)
+                    waiting.append(operand)
+        return False
 
     def _pair_ends(self, x: int, y: int) -> tuple[int, int] | None:
         """Pair the operations behind two values if they are the same: a pass made it anew, with another type or between reshapes. One

@@ -13,16 +13,14 @@ from collections.abc import Callable, Sequence
 
 from opscope.recording.match.derive import derive
 from opscope.recording.match.indexed_program import TAGS, Side
-from opscope.recording.match.pairs import FREE, Pairs
+from opscope.recording.match.pairs import DEEPEST_VIEW, FREE, VIEWS, Pairs
 from opscope.sequences import longest_increasing
 
 _HOPS = 3
 _RARE = 8
-_DEEPEST_VIEW = 8
 _SURE_STEPS = 23
 _CLEARLY = 1.5
 _MOST_RESTARTS = 16
-_VIEWS = frozenset(("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze"))
 
 
 def match_structure(pairs: Pairs) -> None:
@@ -233,9 +231,9 @@ def _by_value(pairs: Pairs, xs: list[int], ys: list[int]) -> int:
 
 def _origin(side: Side, edge: int, anything: bool) -> int:
     """The edge that the value comes from, looking through reshapes, or through `anything` with one operand."""
-    for _ in range(_DEEPEST_VIEW):
+    for _ in range(DEEPEST_VIEW):
         node = edge // TAGS
-        if len(side.operands[node]) != 1 or not (anything or side.nodes[node].op in _VIEWS):
+        if len(side.operands[node]) != 1 or not (anything or side.nodes[node].op in VIEWS):
             break
         edge = side.operands[node][0] // TAGS * TAGS + edge % TAGS
     return edge
