@@ -100,7 +100,7 @@ def test_as_xla_equals_xla_where_ours_is_higher(compiled: bool) -> None:
     xla = stage.cost_analysis()
     assert info_of(program, as_xla=True).flops == xla["flops"] + xla["transcendentals"]
     ours = CostModel(program)
-    assert ours.total.flops > 8 * 2 * 16**3 and ours.unknown_flops_ops == {"custom-call": 1}
+    assert ours.total.flops > 8 * 2 * 16**3 and not ours.unknown_flops_ops
 
 
 @pytest.mark.frameworks

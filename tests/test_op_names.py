@@ -21,6 +21,7 @@ ALLOWED = {
     "words of the viewer": "compare copy expand flatten kernel stack switch to view",
     "names of columns, and of what they contain": "all any identity map name repeat sign size sum where",
     "how a metric is combined, a barycentre is chosen, a range is given": "max mean median min range",
+    "a method of HTTP": "get",
     "elements, classes and attributes of pages": "div dot round select sub",
     "a key, a unit, a path command of SVG": "t",
     "what XLA adds to the name of a copied instruction": "clone",

@@ -8,6 +8,7 @@ from typing import Any
 
 from opscope.analysis.cost import CostModel
 from opscope.analysis.cost_metrics import BYTES, FLOPS, with_costs
+from opscope.analysis.count_notes import count_notes
 from opscope.analysis.devices import Device
 from opscope.analysis.info import notes_of
 from opscope.analysis.roofline import ESTIMATED_TIME, Roofline
@@ -171,7 +172,8 @@ def costs_of(program: Program, times: Times | None = None, by: str | None = None
     part = str(program.attrs.get(PART_ATTR, ""))
     of_what = (part if is_measured else "") or "per step"
     unit = "s" if by == TIME else units[by]
-    return Costs(program.name, by, per, unit, rows, times, missing, from_bytes, unjudged, device, notes_of(program), part, of_what)
+    notes = notes_of(program) + (count_notes(program) if by == FLOPS.name else ())
+    return Costs(program.name, by, per, unit, rows, times, missing, from_bytes, unjudged, device, notes, part, of_what)
 
 
 def _kernels(times: Times) -> list[CostRow]:

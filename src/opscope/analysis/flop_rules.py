@@ -12,7 +12,8 @@ from math import prod
 
 from opscope.analysis.causal import causal_part
 from opscope.analysis.composite_flops import RESIZED, composite_flops, is_composite
-from opscope.analysis.library_calls import library_flops
+from opscope.analysis.factorizations import ROUTINES, factorization_flops
+from opscope.analysis.library_calls import HOST_CALLS, library_flops
 from opscope.analysis.moved import is_generated, operand_views, size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.window import convolution_taps, window_size
@@ -28,7 +29,7 @@ TRANSCENDENTAL = frozenset(
 """Elementwise operations that XLA does not count as FLOPs but apart."""
 _NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
 _ADDED_PRODUCTS = frozenset(["addmm", "bias_addmm", "baddbmm", "addmv", "gemm"])
-_PLAIN_REDUCTIONS = re.compile(r"(reduce_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
+_PLAIN_REDUCTIONS = re.compile(r"(reduce_|unvmap_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
 _CONTRACTED = (
     ("lhs_contracting_dims", re.compile(r"([\d, ]*)")),
     ("dimension_numbers", re.compile(r"[\[(]{3}\s*([\d, ]*)")),
@@ -37,6 +38,7 @@ _CONTRACTED = (
 )
 
 _CONTRACTING = frozenset(key for key, _ in _CONTRACTED)
+_ASKS_FOR_VECTORS = frozenset(["compute_uv", "compute_left_eigenvectors", "compute_right_eigenvectors", "compute_schur_vectors"])
 _WINDOWED = frozenset(["reduce_window", "select_and_scatter"])
 
 _Rule = Callable[[Graph, Node], int | None]
@@ -166,19 +168,10 @@ def _halvings(node: Node) -> list[int] | None:
     return [max(int(length), 1).bit_length() - 1 for length in lengths] or None
 
 
-def _triangular_solve(graph: Graph, node: Node) -> int | None:
-    """A product for each pair of an element of the right-hand side and a row of the matrix, as XLA estimates it."""
-    inputs = _input_types(graph, node)
-    count = _elements(inputs[1:2])
-    rows = inputs[0].shape[-1] if len(inputs) == 2 and inputs[0].shape else None
-    return 2 * count * rows if count is not None and isinstance(rows, int) else None
-
-
-def _cholesky(graph: Graph, node: Node) -> int | None:
-    """A third of the cube of the rows, as XLA estimates it."""
-    inputs = _input_types(graph, node)
-    count, rows = _elements(inputs[:1]), inputs[0].shape[-1] if inputs and inputs[0].shape else None
-    return count * rows // 3 if count is not None and isinstance(rows, int) else None
+def _factorization(graph: Graph, node: Node) -> int | None:
+    flags = [value for key, value in node.attrs.items() if key in _ASKS_FOR_VECTORS]
+    inputs, with_vectors = _input_types(graph, node), not flags or any(str(value) == "True" for value in flags)
+    return factorization_flops(plain_name(node.op), inputs, node.outputs, with_vectors)
 
 
 def _composite(graph: Graph, node: Node) -> int | None:
@@ -235,13 +228,12 @@ def _pooled_back(graph: Graph, node: Node) -> int | None:
 _RULES: dict[str, _Rule] = {
     **_LABELLED,
     **dict.fromkeys(("sort", "unique2", "unique_dim", "unique_consecutive"), _sort),
-    **dict.fromkeys(("copy", "identity", "alias", "clone", "clone_dim_order", "stop_gradient", "device_put"), _nothing),
+    **dict.fromkeys(("copy", "identity", "alias", "clone", "clone_dim_order", "stop_gradient", "device_put", *HOST_CALLS), _nothing),
     "custom_call": _custom_call,
     "diff": lambda graph, node: _mapped(graph, node),
     "assert_tensor_metadata": _nothing,
     "fft": _fft,
-    "triangular_solve": _triangular_solve,
-    "cholesky": _cholesky,
+    **dict.fromkeys(ROUTINES, _factorization),
     **dict.fromkeys(("reduce_window_max", "reduce_window_min", "reduce_window_sum"), _windowed),
     "select_and_scatter_add": _pooled_back,
 }

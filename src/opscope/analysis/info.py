@@ -9,6 +9,7 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from opscope.analysis.cost import CostModel
+from opscope.analysis.count_notes import count_notes
 from opscope.analysis.directions import directions
 from opscope.analysis.halves import with_halves
 from opscope.analysis.loop_slots import Loop, loops_of
@@ -197,5 +198,5 @@ def info_of(program: Program, as_xla: bool = False) -> Info:
         blocks=_blocks(program),
         loops=tuple(map(_loop, loops_of(program))),
         device_seconds=sum(program.main.metrics[DEVICE_TIME.name].values()) if DEVICE_TIME.name in program.main.metrics else None,
-        notes=notes_of(program),
+        notes=(*notes_of(program), *count_notes(program)),
     )

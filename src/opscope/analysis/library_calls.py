@@ -12,8 +12,9 @@ from math import prod
 from typing import Any
 
 from opscope.analysis.causal import needed
+from opscope.analysis.factorizations import factorization_flops, routine_of
 from opscope.analysis.window import convolution_taps
-from opscope.ops import facts_of
+from opscope.ops import facts_of, plain_name
 from opscope.program import Node, TensorType, whole_number
 
 ANNOTATIONS = frozenset(
@@ -28,14 +29,23 @@ _PREFIXES = ("__cublas$", "__cudnn$", "__onednn$")
 _PRODUCTS = ("matmul", "gemm", "conv")
 """In the targets of calls that multiply."""
 
+HOST_CALLS = frozenset(["pure_callback", "io_callback", "debug_callback", "debug_print", "python_callback", "outside_call"])
+"""Operations of a jaxpr that call a Python function while the program runs."""
+_HOST_TARGET = re.compile(r"python_\w*callback")
+_NO_VECTORS = re.compile(r"\b(mode = 78|compute_right = 78)\b")
+"""LAPACK's "N", as a number: no vectors."""
+
 Types = Sequence[TensorType]
 
 
 def library_flops(node: Node, inputs: Types) -> int | None:
     """The operations of a custom call, or None if it is not one that opscope knows, or if a size is not a number."""
     target = call_target(node)
-    if target in ANNOTATIONS:
+    if target in ANNOTATIONS or is_host_call(node):
         return 0
+    routine = routine_of(target)
+    if routine:
+        return factorization_flops(routine, inputs, node.outputs, with_vectors=_NO_VECTORS.search(_flags(node)) is None)
     rule = next((rule for prefix, rule in _RULES if target.startswith(prefix)), None)
     if rule is None or not node.outputs:
         return None
@@ -43,6 +53,11 @@ def library_flops(node: Node, inputs: Types) -> int | None:
         return rule(node, inputs)
     except (LookupError, TypeError, ValueError, AttributeError):  # the configuration is not what the target's name implies
         return None
+
+
+def is_host_call(node: Node) -> bool:
+    """Whether a node calls back into the process that runs the program: what that computes is outside of the program, and not counted."""
+    return plain_name(node.op) in HOST_CALLS or _HOST_TARGET.search(call_target(node)) is not None
 
 
 def call_target(node: Node) -> str:
@@ -60,6 +75,10 @@ def workspace(node: Node) -> int | None:
     outputs = node.outputs
     is_library = len(outputs) > 1 and call_target(node).startswith(_PREFIXES)
     return len(outputs) - 1 if is_library and outputs[-1].dtype in ("s8", "u8", "i8", "ui8") and len(outputs[-1].shape) == 1 else None
+
+
+def _flags(node: Node) -> str:
+    return str(node.attrs.get("mhlo.backend_config") or node.attrs.get("backend_config") or "")
 
 
 def _config(node: Node) -> Mapping[str, Any]:

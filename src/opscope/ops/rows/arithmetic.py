@@ -34,14 +34,16 @@ ARITHMETIC: Rows = (
     (
         """
         abs absolute acos acosh add_scalar addcdiv addcmul angle arccos arcsin arctan arctan2 arctanh asin asinh atan atan2
-        atanh bitwise_left_shift bitwise_not bitwise_right_shift cast cast_like cbrt ceil celu clamp_max clamp_min clip cmpf
+        atanh bessel_i0e bessel_i1e
+        bitwise_left_shift bitwise_not bitwise_right_shift cast cast_like cbrt ceil celu clamp_max clamp_min clip cmpf
         cmpi compare complex conj copysign cos cosh cosine count_leading_zeros digamma divide_scalar elementwise equal erf
         erf_inv erfc exp exp2 expm1 exponential exponential_minus_one fake_quantize floor floor_divide floordiv fmod frac ge glu
         greater greater_equal greater_or_equal greater_than gt imag integer_pow invert is_finite isinf isnan ldexp le lerp less
-        less_equal less_or_equal less_than lgamma log log10 log1p log2 log_plus_one log_sigmoid logical_not logistic logit lt
+        less_equal le_to
+        less_or_equal less_than lgamma log log10 log1p log2 log_plus_one log_sigmoid logical_not logistic logit lt lt_to
         map masked_fill mod multiply_scalar neg negate negative next_after not not_equal pointwise polygamma popcnt
         population_count prelu r_divide_scalar r_sub_scalar real reciprocal reduce_precision rem remainder requantize round
-        round_nearest_afz round_nearest_even rsqrt rsub select select_n selu shift_left shift_right shift_right_arithmetic
+        round_nearest_afz round_nearest_even rsqrt rsub select select_if_vmap select_n selu shift_left shift_right shift_right_arithmetic
         shift_right_logical sign signbit sin sine sinh softsign sqrt square squared_difference stochastic_convert sub_scalar tan
         threshold to to_dtype trunc truncdiv type_as where where_scalar_scalar where_scalar_tensor where_tensor_scalar
         """,
@@ -50,9 +52,10 @@ ARITHMETIC: Rows = (
     (
         """
         addbmm addmm addmv addr attention attn baddbmm bilinear block_scaled_dot bmm cholesky conv conv1d conv2d conv3d
-        conv_general_dilated conv_transpose convolution dense dot dot_general einsum fft gemm gru inner linear lstm lu
-        matmul mm multi_head_attention mv ragged_dot ragged_dot_general rnn scaled_dot scaled_dot_product_attention svd
-        triangular_solve vdot
+        conv_general_dilated conv_transpose convolution dense dot dot_general eig eigh einsum fft gemm geqrf gru hessenberg
+        householder_product inner linear lstm lu
+        matmul mm multi_head_attention mv ragged_dot ragged_dot_general qr rnn scaled_dot scaled_dot_product_attention schur svd
+        triangular_solve tridiagonal tridiagonal_solve vdot
         """,
         Facts("matmul"),
     ),

@@ -16,10 +16,10 @@ CONTROL_FLOW: Rows = (
     ),
     ("fusion", Facts("custom", control="fusion", titled_by="id", unnumbered=True)),
     ("custom_call", Facts("custom", titled_by="text")),
-    ("ffi_call kernel pallas_call pure_callback io_callback debug_callback triton_kernel_wrapper", Facts("custom")),
+    ("ffi_call kernel pallas_call pure_callback io_callback debug_callback debug_print triton_kernel_wrapper", Facts("custom")),
     ("async_done async_update", Facts("control", free=True)),
     ("add_dependency after_all create_token domain opt_barrier optimization_barrier", Facts("control", free=True)),
-    ("name", Facts(free=True)),
+    ("name sharding_constraint nonbatchable nondifferentiable_backward nondifferentiable", Facts(free=True)),
     (
         """
         assert_async async_start loop manual_computation shard_map sym_constrain_range_for_size

@@ -14,8 +14,8 @@ REDUCTIONS: Rows = (
         logsumexp lp_normalization lrn max_pool max_pool1d max_pool2d max_pool2d_with_indices max_pool3d mean median
         mse_loss reduction nll_loss norm prod reduce reduce_and reduce_max reduce_mean reduce_min reduce_or reduce_prod reduce_sum
         reduce_window reduce_xor rms_norm safe_softmax select_and_scatter select_and_scatter_add
-        simplified_layer_normalization skip_layer_normalization smooth_l1_loss softmax std std_mean sum var var_mean
-        vector_norm
+        simplified_layer_normalization skip_layer_normalization smooth_l1_loss softmax std std_mean sum unvmap_all unvmap_any
+        unvmap_max var var_mean vector_norm
         """,
         Facts("reduce"),
     ),
