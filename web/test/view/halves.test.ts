@@ -257,4 +257,28 @@ describe("halves side by side", () => {
     expect(updates(7, { open: ["g:update", "g:update/sgd"] })).toBe(7);
     expect(updates(7, { depth: 9 })).toBe(7);
   });
+
+  it("do not count what only the update reads as parameters, in no grouping", () => {
+    const direction = (path: string): Pick<NodeSketch, "groups" | "scope"> => ({ groups: { direction: path }, scope: path });
+    const step = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "w", op: "parameter", role: "parameter", types: ["f32[3]"], ...direction("forward/layer") },
+          { id: "moment", op: "parameter", role: "parameter", types: ["f32[5]"] },
+          { id: "a", op: "tanh", inputs: ["w"], ...direction("forward/layer") },
+          { id: "b", op: "exp", inputs: ["a"], ...direction("forward/layer") },
+          { id: "da", op: "multiply", inputs: ["a", "b"], ...direction("backward/layer") },
+          { id: "u", op: "scale", inputs: ["da", "moment"], ...direction("update/adam") },
+          { id: "v", op: "subtract", inputs: ["w", "u"], ...direction("update/adam") },
+        ],
+        outputs: ["v"],
+      },
+    ]);
+    for (const groupBy of ["direction", "module"]) {
+      const view = buildView(step, { groupBy, depth: 0 });
+      const texts = Object.fromEntries(view.title.map((title, box) => [title, view.subtitle[box]]));
+      expect([texts.forward, texts.update]).toEqual(["2 ops · 3 parameters", "2 ops"]);
+    }
+  });
 });

@@ -15,7 +15,7 @@ import { contentsOf } from "../../core/view/boxes/root";
 import { ROOT_KEY } from "../../core/view/choose/keys";
 import { traitsOf } from "../../core/view/traits";
 import { isArgument, Role } from "../../core/program/roles";
-import { groupTree } from "../../core/view/groups/tree";
+import { groupTree, optimizerState } from "../../core/view/groups/tree";
 import { metricText } from "../../core/metrics/changes";
 import type { ProgramIndex } from "../../core/program/programIndex";
 import type { GroupFacts, MetricFact, NodeFacts, NodeName, OpCount, ParameterCounts, ProgramSummary } from "./protocol";
@@ -217,6 +217,8 @@ export function groupFacts(index: ProgramIndex, visible: Visible, box: number, o
   const shownFrom = program.graphStart[visible.graph],
     shownTo = program.graphStart[visible.graph + 1];
   const counts = { parameters: 0, parameterElements: 0, parameterBytes: 0 };
+  const state = { parameters: 0, parameterElements: 0, parameterBytes: 0 };
+  const isState = optimizerState(traitsOf(program));
   let nodes = 0,
     called = 0;
   const inputs = new Map<number, NodeName>(),
@@ -226,7 +228,7 @@ export function groupFacts(index: ProgramIndex, visible: Visible, box: number, o
     if (!inside[n]) continue;
     nodes++;
     if (n < shownFrom || n >= shownTo) called++;
-    else if (program.nodeRole[n] === Role.Parameter) countParameter(index, n, counts);
+    else if (program.nodeRole[n] === Role.Parameter) countParameter(index, n, isState[n] ? state : counts);
     if (ROLES[program.nodeRole[n]] === "op") ops.add(program.nodeOp[n]);
     for (let i = program.inputs.start[n]; i < program.inputs.start[n + 1]; i++) {
       const from = program.inputs.value[i];
@@ -250,6 +252,7 @@ export function groupFacts(index: ProgramIndex, visible: Visible, box: number, o
     called,
     repeat: visible.repeat[box],
     ...counts,
+    state,
     ops: ops.rows(index),
     inputs: [...inputs.values()],
     outputs: [...outputs.values()],

@@ -307,6 +307,8 @@ export interface ChainStep {
 }
 
 export interface GroupFacts extends ParameterCounts {
+  /** Parameters that only the update reads, which are not among those of the model. */
+  readonly state: ParameterCounts;
   readonly key: string;
   readonly title: string;
   readonly subtitle: string;

@@ -1,4 +1,5 @@
 /** Nodes or modules as rows, filtered and sorted; cells are computed when asked for. */
+import { optimizerState } from "../../core/view/groups/tree";
 import { type Grouping, type NodeDetails, ROLES, type SummaryData } from "../../core/program/types";
 import type { Highlighter } from "../../core/highlight/highlighter";
 import { metricsOf } from "../../core/metrics/counted";
@@ -184,7 +185,9 @@ function paths(index: ProgramIndex, grouping: Grouping): (group: number) => stri
  */
 function moduleSums(index: ProgramIndex, grouping: Grouping, graph: number) {
   const { program } = index;
-  const { plumbing, small } = traitsOf(program);
+  const traits = traitsOf(program);
+  const { plumbing, small } = traits;
+  const state = optimizerState(traits);
   const { nodeGroup, parent } = drawnGroups(program, grouping);
   const count = grouping.groupCount;
   const ops = new Float64Array(count),
@@ -193,7 +196,7 @@ function moduleSums(index: ProgramIndex, grouping: Grouping, graph: number) {
   for (let n = program.graphStart[graph]; n < program.graphStart[graph + 1]; n++) {
     const g = nodeGroup[n];
     if (g < 0) continue;
-    if (program.nodeRole[n] === Role.Parameter) {
+    if (program.nodeRole[n] === Role.Parameter && !state[n]) {
       const type = program.outputs.value[program.outputs.start[n]];
       parameters[g] += Math.max(0, program.types.elements[type] ?? 0);
       parameterBytes[g] += index.bytes(n);

@@ -200,6 +200,7 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
             <span class="n">{facts.nodes.toLocaleString("en-US")}</span>
           </li>
           <ParameterRows counts={facts} />
+          <ParameterRows counts={facts.state} what="optimizer state" />
         </ul>
       </Section>
       <Metrics facts={facts.metrics} />
@@ -257,18 +258,19 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
   );
 }
 
-function ParameterRows({ counts }: { readonly counts: ParameterCounts }): JSX.Element | null {
+/** `what`: parameters, or something else that is counted like them. */
+function ParameterRows({ counts, what = "parameters" }: { readonly counts: ParameterCounts; readonly what?: string }): JSX.Element | null {
   if (counts.parameters === 0) return null;
   return (
     <>
       <li>
-        <span>parameters</span>
+        <span>{what}</span>
         <span class="n">
           {shortNumber(counts.parameterElements)} · {bytesText(counts.parameterBytes)}
         </span>
       </li>
       <li>
-        <span>parameter tensors</span>
+        <span>{what === "parameters" ? "parameter" : what} tensors</span>
         <span class="n">{counts.parameters.toLocaleString("en-US")}</span>
       </li>
     </>

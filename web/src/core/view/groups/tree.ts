@@ -4,7 +4,7 @@
  */
 
 import { memoized } from "../../base/memoized";
-import { DIRECTION, nameAndClass, UPDATE } from "../../program/names";
+import { DIRECTION, groupingNamed, nameAndClass, UPDATE } from "../../program/names";
 import { CATEGORIES, type Grouping } from "../../program/types";
 import { assignUngrouped } from "./assignUngrouped";
 import { Forwards } from "../../program/ops";
@@ -25,6 +25,8 @@ export interface GroupTree {
   readonly nodeGroup: Int32Array;
   /** For each graph, how many of its outermost levels are a single module that contains everything. */
   readonly soleLevels: Int32Array;
+  /** 1: a node that is part of the optimizer's state, see `optimizerState`. */
+  readonly state: Uint8Array;
   /** For a group and all groups inside it: operations, and elements of its parameters. */
   readonly opCount: Int32Array;
   readonly parameterElements: Float64Array;
@@ -55,6 +57,7 @@ function build(traits: Traits, grouping: Grouping): GroupTree {
   }
   const nodeGroup = exact ? grouping.nodeGroup.slice() : declaredGroups(traits, grouping, firstGroup, outer);
   assignUngrouped(traits, { parent, depth, groupName }, nodeGroup);
+  const state = grouping.name === DIRECTION ? readByUpdate(traits, { parent, groupName }, nodeGroup) : optimizerState(traits);
   return {
     name: grouping.name,
     groupCount,
@@ -64,12 +67,8 @@ function build(traits: Traits, grouping: Grouping): GroupTree {
     depth,
     nodeGroup,
     soleLevels,
-    ...count(
-      traits,
-      parent,
-      nodeGroup,
-      (g) => grouping.name === DIRECTION && parent[g] < 0 && traits.program.strings.at(groupName[g]) === UPDATE,
-    ),
+    state,
+    ...count(traits, parent, nodeGroup, state),
   };
 }
 
@@ -155,24 +154,37 @@ function isWritten(traits: Traits, node: number): boolean {
   return ops.spreads[nodeOp[node]] === 0;
 }
 
-/** What only the update reads is the state of the optimizer, and not a parameter of the model. */
+/** 1: a parameter that only the update reads: the state of the optimizer, which is not a parameter of the model. */
+export function optimizerState(traits: Traits): Uint8Array {
+  const halves = groupingNamed(traits.program, DIRECTION);
+  return halves ? groupTree(traits, halves).state : new Uint8Array(traits.program.nodeCount);
+}
+
+function readByUpdate(
+  { program: { nodeRole, strings } }: Traits,
+  { parent, groupName }: Pick<GroupTree, "parent" | "groupName">,
+  nodeGroup: Int32Array,
+): Uint8Array {
+  const isUpdate = new Uint8Array(parent.length);
+  for (let g = 0; g < parent.length; g++) isUpdate[g] = parent[g] < 0 ? Number(strings.at(groupName[g]) === UPDATE) : isUpdate[parent[g]];
+  return Uint8Array.from(nodeGroup, (g, n) => Number(g >= 0 && isUpdate[g] === 1 && nodeRole[n] === Role.Parameter));
+}
+
 function count(
   traits: Traits,
   parent: Int32Array,
   nodeGroup: Int32Array,
-  isUpdate: (group: number) => boolean,
+  state: Uint8Array,
 ): { opCount: Int32Array; parameterElements: Float64Array } {
   const { program, plumbing, small } = traits;
   const opCount = new Int32Array(parent.length);
   const parameterElements = new Float64Array(parent.length);
   const { outputs, nodeRole, types } = program;
-  const updates = new Uint8Array(parent.length);
-  for (let g = 0; g < parent.length; g++) updates[g] = parent[g] < 0 ? Number(isUpdate(g)) : updates[parent[g]];
   for (let n = 0; n < nodeGroup.length; n++) {
     const g = nodeGroup[n];
     if (g < 0) continue;
     if (nodeRole[n] === Role.Op && plumbing.kind[n] === Forwards.Nothing && !small.is[n]) opCount[g]++;
-    if (nodeRole[n] === Role.Parameter && !updates[g]) {
+    if (nodeRole[n] === Role.Parameter && !state[n]) {
       for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
     }
   }
