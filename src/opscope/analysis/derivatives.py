@@ -82,8 +82,8 @@ def reducer_key(program: Program, node: Node) -> str:
 def explanations(program: Program) -> dict[str, dict[str, Any]]:
     """Rules for the operations (and reducers) of a program that have one, and reasons for those that have no derivative."""
     entries: dict[str, dict[str, Any]] = {}
-    keys = {key for graph in program for node in graph.nodes if (key := reducer_key(program, node))}
-    for op in sorted({node.op for graph in program for node in graph.nodes} | keys):
+    keys = {key for graph in program for node in graph.calling if (key := reducer_key(program, node))}
+    for op in sorted({op for graph in program for op in graph.ops} | keys):
         outer, _, inner = op.rpartition(":")
         rule = rule_for(f"{rule_name(outer)}:{rule_name(inner)}") if op in keys else rule_for(op)
         if rule is not None:

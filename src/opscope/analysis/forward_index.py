@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
@@ -48,7 +49,7 @@ class Origin(NamedTuple):
 
 def origin_of(node: Node, numbers: dict[Evidence, Key]) -> Origin:
     """`numbers` has the number of each piece of evidence so far, and gets those that are new."""
-    attrs, scope, frames = node.attrs, node.scope, node.source
+    attrs, scope, frames = node.details.whole()
     name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or node.op)
     primitive = name.partition(";")[0].rpartition("/")[2]
     stack = attrs.get("metadata.stack_frame_id")  # XLA's frames include columns, so they separate `(x - m) * rsqrt(v)`
@@ -127,16 +128,25 @@ class _Step(NamedTuple):
     """Whether a gradient flows through it; otherwise it only prepares values of the forward half."""
 
 
-class _Before(NamedTuple):
-    """Forward nodes whose gradients come before a backward node's: its operation may be one of the first, or begins one of the others."""
+class _Before:
+    """Forward nodes whose gradients come before a backward node's: its operation may be one of the first, or begins one of the others.
+    They are those of `operations` that share a key."""
 
-    units: tuple[Forward, ...]
-    """The operations of the steps before it."""
-    feeding: tuple[Forward, ...]
-    """What feeds those, the nearest first."""
+    __slots__ = ("_feeding", "_key", "_operations", "units")
 
+    def __init__(self, operations: tuple[Forward, ...], key: Key) -> None:
+        self._operations = operations
+        self._key = key
+        self._feeding: tuple[Forward, ...] | None = None
+        self.units = _sharing(operations, key)
+        """The operations of the steps before it."""
 
-_NOTHING_BEFORE = _Before((), ())
+    @property
+    def feeding(self) -> tuple[Forward, ...]:
+        """What feeds those, the nearest first. For most nodes nobody asks."""
+        if self._feeding is None:
+            self._feeding = _sharing(_feeding(self._operations), self._key)
+        return self._feeding
 
 
 class Part:
@@ -205,7 +215,7 @@ class ForwardIndex:
         gradient = True in [step.gradient for step in steps] if steps else len(read) != 1 or facts_of(node.op).category != "shape"
         forward: Sequence[Forward] = relatives.nodes
         if relatives.evidence == _CALL and (users := [user for each in read for user in each.users()]):
-            forward = self._sharing(users, relatives) or forward
+            forward = _sharing(users, relatives.key) or forward
         elif len(forward) > 1:
             values = _values_read(part, node)
             by_result = values and gradient and self._results_read(part, node, origin, values)
@@ -266,12 +276,13 @@ class ForwardIndex:
     ) -> Sequence[Forward]:
         """Those of several related nodes that a backward node differentiates. Gradients flow against the data: it continues the operation
         of the step before it, or begins one of those that feed that."""
-        units, feeding = self._before(steps, relatives) if steps else _NOTHING_BEFORE
-        if values and (reading := _reading(units, values) or _reading(feeding, values)):
+        before = self._before(steps, relatives) if steps else _NOTHING_BEFORE
+        units = before.units
+        if values and (reading := _reading(units, values) or _reading(before.feeding, values)):
             return reading
         if gradient and (reshaped := _reshaped(part, node)):
             # A gradient that nothing precedes is that of the loss, the last of all.
-            candidates = (*units, *feeding) if steps else reversed(self.by_key[relatives.helper, relatives.key])
+            candidates = chain(units, _lazily(before)) if steps else reversed(self.by_key[relatives.helper, relatives.key])
             for each in candidates:
                 if _is_transposed(node, reshaped, each):
                     return [each]
@@ -282,9 +293,9 @@ class ForwardIndex:
             _first(same)
             or _reading(relatives.nodes, values and values.intersection([part.value(name) for name, _ in node.inputs]))
             or _reading(relatives.nodes, values)
-            or _alike(part, node, origin, feeding)
+            or _alike(part, node, origin, before.feeding)
             or _first(continued)
-            or [each for each in (*units, *feeding) if each in relatives.same_primitive]
+            or [each for each in (*units, *before.feeding) if each in relatives.same_primitive]
             or _first([step.forward for step in steps if set(units).issuperset(step.forward)])
             or [each for each in relatives.nodes if each in relatives.same_primitive]
             or [each for each in relatives.nodes if each.node.op == node.op]
@@ -298,15 +309,20 @@ class ForwardIndex:
         before = self._preceding.get((relatives.key, operations))
         if before is None:
             units = tuple(dict.fromkeys([every for forward in operations for each in forward for every in each.unit or _unit(each)]))
-            before = _Before(self._sharing(units, relatives), self._sharing(_feeding(units), relatives))
-            self._preceding[relatives.key, operations] = before
+            before = self._preceding[relatives.key, operations] = _Before(units, relatives.key)
         return before
 
-    @staticmethod
-    def _sharing(nodes: Iterable[Forward], relatives: _Relatives) -> tuple[Forward, ...]:
-        """Those that share the evidence of the relatives, in their order."""
-        key = relatives.key
-        return tuple([each for each in nodes if key in each.origin.shared])
+
+def _sharing(nodes: Iterable[Forward], key: Key) -> tuple[Forward, ...]:
+    """Those that share this evidence, in their order."""
+    return tuple([each for each in nodes if key in each.origin.shared])
+
+
+_NOTHING_BEFORE = _Before((), -1)
+
+
+def _lazily(before: _Before) -> Iterator[Forward]:
+    yield from before.feeding
 
 
 def _computing(forward: Forward) -> Sequence[Forward]:

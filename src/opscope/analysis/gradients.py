@@ -35,6 +35,7 @@ from opscope.program import (
     Graph,
     Link,
     Node,
+    NodeColumns,
     NodeKey,
     Program,
 )
@@ -80,14 +81,14 @@ def _linked(program: Program) -> _Links:
             continue
         part = index.parts[graph.name] = Part(graph, graph.name == program.entry)
         origins_here = graph_origins[graph.name] = []
-        for node in graph:
+        for node in part.nodes.values():
             details = node.details
             origin = origins.get(id(details))
             if origin is None:
                 origin = origins[id(details)] = origin_of(node, evidence)
             origins_here.append(origin)
         helpers = _helpers(graph, origins_here)
-        for node, origin, helper in zip(graph, origins_here, helpers, strict=True):
+        for node, origin, helper in zip(part.nodes.values(), origins_here, helpers, strict=True):
             if origin.direction == FORWARD:
                 index.add(part, node, origin, helper)
     links: dict[NodeKey, tuple[Forward, ...]] = {}
@@ -101,7 +102,7 @@ def _linked(program: Program) -> _Links:
         receives = values.receives(graph) or RECOMPUTED in parts_of_step[graph.name]
         if values.only_indexes(graph) or not (receives or BACKWARD in parts_of_step[graph.name]):
             continue
-        for node, origin in zip(graph, origins_here, strict=True):
+        for node, origin in zip(part.nodes.values(), origins_here, strict=True):
             if receives and values.passes_on(graph, node) and _is_passed_on(index, values, part, node):
                 is_slot = node.is_argument or plain_name(node.op) in SLICES or node.calls
                 if is_slot and node.id in part.forward and origin.direction != FORWARD:
@@ -147,7 +148,7 @@ def _is_passed_on(index: ForwardIndex, values: CalledValues, part: Part, node: N
 
 def _reducers(program: Program) -> set[str]:
     """Graphs that only combine two values; they are not steps of the program."""
-    return {name for graph in program for node in graph if node.calls and plain_name(node.op) in REDUCING for name in node.calls}
+    return {name for graph in program for node in graph.calling if plain_name(node.op) in REDUCING for name in node.calls}
 
 
 def _helpers(graph: Graph, origins: Sequence[Origin]) -> list[bool]:
@@ -156,11 +157,11 @@ def _helpers(graph: Graph, origins: Sequence[Origin]) -> list[bool]:
     marks = [origin.direction for origin in origins]
     if BACKWARD not in marks or FORWARD not in marks:
         return helps
-    users, position, nodes = graph.users, graph.position, graph.nodes
+    users, position, ids = graph.users, graph.position, list(graph.ids)
     is_backward = [mark == BACKWARD for mark in marks]
     """Also helpers, once they are known."""
     for i in range(len(origins) - 1, -1, -1):
-        if marks[i] == FORWARD and (readers := users.get(nodes[i].id)):
+        if marks[i] == FORWARD and (readers := users.get(ids[i])):
             helps[i] = is_backward[i] = False not in [is_backward[position[name]] for name in readers]
     return helps
 
@@ -193,10 +194,19 @@ def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
     if not any(added.values()):
         return graph
 
-    def linked(node: Node) -> Node:
-        links = added.get(node.id, ())
-        if not links or any(link.kind == links[0].kind for link in node.links):
-            return node
-        return node._replace(links=node.links + links if node.links else links)
+    nodes = graph.nodes
+    if isinstance(nodes, NodeColumns):
+        before = {nodes.ids[i]: links for i, links in nodes.links.items()}
+        return replace(graph, nodes=nodes.with_links({name: _joined(before.get(name, ()), links) for name, links in added.items()}))
 
-    return replace(graph, nodes=tuple(map(linked, graph.nodes)))
+    def linked(node: Node) -> Node:
+        links = _joined(node.links, added.get(node.id, ()))
+        return node if links is node.links else node._replace(links=links)
+
+    return replace(graph, nodes=tuple(map(linked, nodes)))
+
+
+def _joined(before: tuple[Link, ...], added: tuple[Link, ...]) -> tuple[Link, ...]:
+    if not added or any(link.kind == added[0].kind for link in before):
+        return before
+    return before + added if before else added

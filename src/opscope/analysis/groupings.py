@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from opscope.analysis.directions import directions
 from opscope.analysis.index_ops import POSITION_AND_MASK, index_ops
 from opscope.analysis.structure import STRUCTURE, within_half
-from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Details, Frame, Graph, Path, Program
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Details, Frame, Graph, Path, Program, details_of
 from opscope.readers.torch.tags import CLUSTER, PARTITION
 
 MODULE = "module"
@@ -50,6 +50,11 @@ class GroupTree:
         """Put the next node (in program order) into the group at `path`, which is created if needed."""
         group = self._numbers.get(path)
         self.of_node.append(self._make(path) if group is None else group)
+
+    def put_all(self, paths: list[Path]) -> None:
+        """Put the next nodes into the groups at these paths. Nodes share them, so that most are found by their identity."""
+        numbers = {key: self.number(path) for key, path in dict(zip(map(id, paths), paths, strict=True)).items()}
+        self.of_node.extend(map(numbers.__getitem__, map(id, paths)))
 
     def number(self, path: Path) -> int:
         """The group at `path`, created if needed; -1 for the empty path."""
@@ -92,28 +97,31 @@ class GroupTrees:
         trees = (self._module, self._lines, self._ops)
         for tree in (*trees, *self._declared):
             tree.start_graph(number)
-        put_scope, put_line, put_op = (tree.put for tree in trees)
-        places, op_path = self._places, self._op_path
+        details = details_of(graph.nodes)
+        keys = list(map(id, details))
+        places = self._places
+        for key, each in dict(zip(keys, details, strict=True)).items():
+            if key not in places:
+                self._place(described(each))
+        found = list(map(places.__getitem__, keys))
+        scopes = [scope for scope, _, _, _ in found]
+        marks = [mark for _, _, mark, _ in found]
+        lines = [line for _, line, _, _ in found]
         aside = index_ops(graph) if self._program.attrs.get("modules") else frozenset()
+        if aside:
+            scopes = [(*scope, POSITION_AND_MASK) if name in aside else scope for name, scope in zip(graph.ids, scopes, strict=True)]
+        self._module.put_all(scopes)
+        self._lines.put_all(lines)
+        self._ops.put_all(list(map(self._op_path, graph.ops)))
         blocks = graph.groupings.get(STRUCTURE, {})
-        scopes: list[Path | None] = []
-        marks: list[str] = []
-        for node in graph.nodes:
-            place = places.get(id(node.details))
-            scope, line, direction, _ = self._place(described(node.details)) if place is None else place
-            if aside and node.id in aside:
-                scope = (*scope, POSITION_AND_MASK)
-            put_scope(scope)
-            put_line(line)
-            put_op(op_path(node.op))
-            path = scope or (within_half(blocks.get(node.id, ())) if direction and blocks else ())
-            scopes.append(path if path or direction else None)
-            marks.append(direction)
+        if blocks:
+            named = zip(graph.ids, scopes, marks, strict=True)
+            scopes = [scope or (within_half(blocks.get(name, ())) if mark else ()) for name, scope, mark in named]
         for tree in self._declared:
             paths = graph.groupings.get(tree.name, {})
-            for node in graph.nodes:
-                tree.put(paths.get(node.id, ()))
-        self._scopes.append(scopes)
+            for name in graph.ids:
+                tree.put(paths.get(name, ()))
+        self._scopes.append([scope if scope or mark else None for scope, mark in zip(scopes, marks, strict=True)])
         self._directions.append(marks)
 
     def _place(self, described: Described) -> tuple[Path, Path, str, Details]:
@@ -147,26 +155,27 @@ class GroupTrees:
             # The inputs of a model are drawn outside of its modules, so a module around everything would be around both halves.
             outer = 0 if self._program.attrs.get("modules") else shared
             recomputed = (BACKWARD, RECOMPUTED) if FORWARD in marks else (RECOMPUTED,)
-            groups: dict[tuple[Path | None, str], int] = {}
+            groups: dict[tuple[int, str], int] = {}
             for scope, mark in zip(scopes, marks, strict=True):
-                group = groups.get((scope, mark))
+                group = groups.get((id(scope), mark))
                 if group is None:
                     path = scope or ()
                     unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
                     part = recomputed if mark == RECOMPUTED else (mark,)
-                    group = groups[scope, mark] = tree.number((*path[:outer], *part, *path[shared:]) if unnamed else path)
+                    group = groups[id(scope), mark] = tree.number((*path[:outer], *part, *path[shared:]) if unnamed else path)
                 tree.of_node.append(group)
         return tree
 
 
 def _described(details: Details) -> Described:
-    return details.attrs, details.scope, details.source, 0, details
+    attrs, scope, source = details.whole()
+    return attrs, scope, source, 0, details
 
 
 def _common_prefix(paths: list[Path | None]) -> Path:
     """The common prefix of all paths, ignoring None."""
     shared: Path | None = None
-    for path in paths:
+    for path in dict(zip(map(id, paths), paths, strict=True)).values():
         if path is not None and path != shared:
             if shared is None:
                 shared = path

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from opscope.program.builder import GraphBuilder, ProgramBuilder
 from opscope.program.checks import wrong_details, wrong_part
-from opscope.program.columns import LARGE, GrowingColumns, NodeColumns, calls_of, details_of
+from opscope.program.columns import LARGE, GrowingColumns, NodeColumns, calls_of, control_of, details_of, inputs_of, links_of
 from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import CHANGE, COMBINES, ORIGINS, Column, Metric, MetricOrigin
 from opscope.program.model import Graph, Program
@@ -108,11 +108,14 @@ __all__ = [
     "TextDetails",
     "ValueRef",
     "calls_of",
+    "control_of",
     "details_of",
     "dimension",
     "dtype_bits",
     "dtype_kind",
+    "inputs_of",
     "line_number",
+    "links_of",
     "whole_number",
     "wrong_details",
     "wrong_part",

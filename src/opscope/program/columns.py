@@ -59,11 +59,7 @@ class NodeColumns(Sequence[Node]):
         return len(self.ids)
 
     def __iter__(self) -> Iterator[Node]:
-        if self._objects is None:
-            yield from self._nodes()
-            self._count_uses(len(self.ids))  # and not of a pass that ended early
-        else:
-            yield from self._objects
+        return iter(self._objects) if self._objects is not None else chain(self._nodes(), self._counted())
 
     @overload
     def __getitem__(self, index: int) -> Node: ...
@@ -91,6 +87,13 @@ class NodeColumns(Sequence[Node]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def with_links(self, added: Mapping[str, tuple[Link, ...]]) -> NodeColumns:
+        """The same nodes, some of them with other links, by their ids."""
+        links = dict(self.links)
+        links.update((i, added[name]) for i, name in enumerate(self.ids) if name in added)
+        flow = (self.starts, self.sources, self.indices, self.calls, self.control)
+        return NodeColumns(self.ids, self.ops, self.outputs, self.details, self.roles, *flow, links)
+
     def _nodes(self) -> Iterator[Node]:
         """All nodes, made one after the other without a step in Python."""
         size = len(self.ids)
@@ -99,6 +102,12 @@ class NodeColumns(Sequence[Node]):
         rare = (_filled(column, size) for column in (self.calls, self.control, self.links))
         roles = map(ROLES.__getitem__, self.roles)
         return map(_new, zip(self.ids, self.ops, inputs, self.outputs, roles, *rare, self.details, strict=True))
+
+    def _counted(self) -> Iterator[Node]:
+        """Nothing, at the end of a pass, which then counts; one that ended early does not."""
+        self._count_uses(len(self.ids))
+        return
+        yield
 
     def _count_uses(self, uses: int) -> None:
         """Make the objects when there were as many uses as in several passes."""
@@ -236,13 +245,43 @@ def outputs_of(nodes: Sequence[Node]) -> Sequence[tuple[TensorType, ...]]:
     return nodes.outputs if isinstance(nodes, NodeColumns) else [node.outputs for node in nodes]
 
 
+def calling(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The nodes that call graphs."""
+    return (nodes[i] for i in sorted(nodes.calls)) if isinstance(nodes, NodeColumns) else (node for node in nodes if node.calls)
+
+
+def inputs_of(nodes: Sequence[Node]) -> tuple[Iterable[int], Iterable[str], Iterable[int]]:
+    """How many inputs each node has, and of all of them the ids of what they refer to, and which output of it."""
+    if isinstance(nodes, NodeColumns):
+        counts = array("I", map(sub, islice(nodes.starts, 1, None), nodes.starts))
+        return counts, map(nodes.ids.__getitem__, nodes.sources), nodes.indices
+    refs = [ref for node in nodes for ref in node.inputs]
+    return [len(node.inputs) for node in nodes], [name for name, _ in refs], [index for _, index in refs]
+
+
+def edges_of(nodes: Sequence[Node]) -> Iterator[tuple[str, str]]:
+    """For each input of each node, the ids of the node and of what it reads."""
+    if isinstance(nodes, NodeColumns):
+        counts = map(sub, islice(nodes.starts, 1, None), nodes.starts)
+        return zip(chain.from_iterable(map(repeat, nodes.ids, counts)), map(nodes.ids.__getitem__, nodes.sources), strict=True)
+    return ((node.id, name) for node in nodes for name, _ in node.inputs)
+
+
 def details_of(nodes: Sequence[Node]) -> Sequence[Details]:
     return nodes.details if isinstance(nodes, NodeColumns) else [node.details for node in nodes]
 
 
 def calls_of(nodes: Sequence[Node]) -> Mapping[int, tuple[str, ...]]:
-    """The graphs that nodes call, by their positions."""
+    """The graphs that nodes call, by their positions. Few nodes do; the same holds for control predecessors."""
     return nodes.calls if isinstance(nodes, NodeColumns) else {i: node.calls for i, node in enumerate(nodes) if node.calls}
+
+
+def control_of(nodes: Sequence[Node]) -> Mapping[int, tuple[str, ...]]:
+    return nodes.control if isinstance(nodes, NodeColumns) else {i: node.control for i, node in enumerate(nodes) if node.control}
+
+
+def links_of(nodes: Sequence[Node]) -> Mapping[int, tuple[Link, ...]]:
+    return nodes.links if isinstance(nodes, NodeColumns) else {i: node.links for i, node in enumerate(nodes) if node.links}
 
 
 def referring(nodes: Sequence[Node]) -> Iterator[tuple[int, Node]]:

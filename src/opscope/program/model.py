@@ -15,7 +15,7 @@ from typing import Any, overload
 from opscope.display import Displayed
 from opscope.errors import OpscopeError
 from opscope.program.call_order import callees_first
-from opscope.program.columns import NodeColumns, ids_of, ops_of, outputs_of, referring, roles_of
+from opscope.program.columns import NodeColumns, calling, edges_of, ids_of, ops_of, outputs_of, roles_of
 from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
 from opscope.program.node import Node
@@ -62,7 +62,7 @@ class Graph:
     @cached_property
     def calling(self) -> tuple[Node, ...]:
         """The nodes that call graphs."""
-        return tuple([node for _, node in referring(self.nodes) if node.calls])
+        return tuple(calling(self.nodes))
 
     @cached_property
     def position(self) -> Mapping[str, int]:
@@ -72,11 +72,14 @@ class Graph:
     @cached_property
     def users(self) -> Mapping[str, tuple[str, ...]]:
         """For each node, the ids of the nodes that use its values, in order, once each. Nodes without users are absent."""
-        users: dict[str, dict[str, None]] = {}
-        for node in self.nodes:
-            for name, _ in node.inputs:
-                users.setdefault(name, {})[node.id] = None
-        return MappingProxyType({name: tuple(by) for name, by in users.items()})
+        users: dict[str, list[str]] = {}
+        for user, name in edges_of(self.nodes):
+            by = users.get(name)
+            if by is None:
+                users[name] = [user]
+            elif by[-1] != user:  # which may read it twice
+                by.append(user)
+        return MappingProxyType(dict(zip(users, map(tuple, users.values()), strict=True)))
 
     @cached_property
     def parameters(self) -> tuple[Node, ...]:

@@ -182,6 +182,10 @@ class Details:
         others, and decoding them for a million nodes takes longest."""
         return self.attrs
 
+    def whole(self) -> tuple[Mapping[str, Any], Path, tuple[Frame, ...]]:
+        """Attributes, scope and source frames, for those who need all of them."""
+        return self.attrs, self.scope, self.source
+
     def key(self, names: frozenset[str] | None) -> Hashable:
         """Equal for details of one program with equal settings of these names, or with equal settings if no names are given."""
         settings = self.settings

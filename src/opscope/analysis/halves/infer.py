@@ -27,6 +27,8 @@ from opscope.program import (
     Program,
 )  # fmt: skip
 
+_FEWEST = 2
+"""With fewer operations there are no two halves."""
 _FROM = "from structure: which values are linear in the gradient of the loss"
 NOTE = (
     "Forward and backward are inferred from structure, because the operations have no names. JAX writes the names with "
@@ -43,6 +45,8 @@ class Halves(NamedTuple):
 
 def with_halves(program: Program) -> Program:
     """The program with its halves marked, if its operations have no names that say more and its structure shows the halves."""
+    if sum(list(graph.roles).count("op") for graph in program) < _FEWEST:
+        return program
     if any(node.scope or node.attrs.get(DIRECTION_ATTR) for graph in program for node in graph if node.role == "op"):
         return program
     halves = inferred_halves(program)

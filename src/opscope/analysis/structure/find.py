@@ -22,6 +22,8 @@ from opscope.program import Graph, Node, Path, Program
 STRUCTURE = "structure"
 _SEEN_WHOLE = 32
 """A graph with fewer nodes is seen whole: closed blocks would hide operations for nothing."""
+_FEWEST_OPS = 2
+"""Every block has an operation, and one block is not repeated."""
 _FEWEST_NODES = 8
 """A smaller block is not searched for blocks."""
 _MOST_COUNTS = 4
@@ -62,7 +64,7 @@ def _is_fusion(node: Node) -> bool:
 
 def structure_of(graph: Graph, kinds: Kinds, program: Program) -> dict[str, Path]:
     """The path of each node that is in a repeated block."""
-    if len(graph) < _SEEN_WHOLE:
+    if len(graph) < _SEEN_WHOLE or list(graph.roles).count("op") < _FEWEST_OPS:
         return {}
     search = _Search(Wiring(graph, kinds), program)
     search.run()

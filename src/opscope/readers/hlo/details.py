@@ -145,10 +145,17 @@ class HloDetails(Details):
 
     @property
     def attrs(self) -> Mapping[str, Any]:
+        return self._attrs(self._scope())
+
+    def _attrs(self, scope: Scope) -> Mapping[str, Any]:
         attrs: dict[str, Any] = {_PAYLOAD_KEYS[self._op]: self._payload} if self._op else {}
         attrs.update(_decoded(self._tail))
-        attrs.update(self._scope().attrs)
+        attrs.update(scope.attrs)
         return MappingProxyType(attrs)
+
+    def whole(self) -> tuple[Mapping[str, Any], Path, tuple[Frame, ...]]:
+        scope = self._scope()
+        return self._attrs(scope), scope.path, self.source
 
     @property
     def settings(self) -> Mapping[str, str]:

@@ -28,8 +28,15 @@ class MetricRows:
         rows = self._rows
         if not columns:
             return [0] * len(graph)
-        keys = (tuple([(number, column[node.id]) for number, column in columns if node.id in column]) for node in graph.nodes)
-        return [rows.setdefault(key, len(rows)) for key in keys]
+        of_values: dict[tuple[float | None, ...], int] = {}
+        found: list[int] = []
+        for values in zip(*(map(column.get, graph.ids) for _, column in columns), strict=True):
+            row = of_values.get(values)
+            if row is None:
+                key = tuple([(number, value) for (number, _), value in zip(columns, values, strict=True) if value is not None])
+                row = of_values[values] = rows.setdefault(key, len(rows))
+            found.append(row)
+        return found
 
     def write(self, out: SectionWriter) -> list[dict[str, Any]]:
         """Write the tables, one column for each metric that is not a ratio. Returns the definitions, for the directory."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
-from typing import Any, get_args
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, repeat
+from operator import sub
+from typing import Any, NamedTuple, get_args
 
 from opscope.analysis.loops import first_carried
 from opscope.program import Node, whole_number
 from opscope.render.wire.sections import SectionWriter
 
 _MOST_OPERANDS = (1 << 31) - 1
+_BATCH = 4096
+_PLAIN = 9
+"""So many parts of a row are numbers; the others are lists of them."""
 
 Row = tuple[
     int, int, int, int, int, int, int, int, int,
@@ -20,46 +25,106 @@ Row = tuple[
 its node does not change."""
 
 
+class GraphColumns(NamedTuple):
+    """The rows of one graph, column by column."""
+
+    plain: tuple[Iterable[int], ...]
+    """The first nine parts of rows."""
+    outputs: Iterable[tuple[int, ...]]
+    output_names: Iterable[tuple[int, ...]]
+    counts: Sequence[int]
+    """How many inputs each node has."""
+    inputs: Iterable[int]
+    indices: Iterable[int]
+    """Of all nodes one after the other, like `inputs`."""
+    calls: Iterable[tuple[int, ...]]
+    control: Iterable[tuple[int, ...]]
+    links: Iterable[tuple[int, ...]]
+
+    def rows(self) -> Iterator[Row]:
+        inputs, indices = (map(tuple, map(islice, repeat(iter(flat)), self.counts)) for flat in (self.inputs, self.indices))
+        tables = (self.outputs, self.output_names, inputs, indices, self.calls, self.control, self.links)
+        return zip(*self.plain, *tables, strict=True)
+
+
 class NodeColumns:
-    """Rows of nodes, written column by column."""
+    """Rows of nodes, kept and written column by column: a million tuples would take several times as much memory."""
 
     def __init__(self) -> None:
-        self._rows: list[Row] = []
+        self._batch: list[Row] = []
+        self._plain = [array("i") for _ in range(_PLAIN)]
+        self._tables = [(array("I"), array("i")) for _ in range(len(get_args(Row)) - _PLAIN)]
+        """How many numbers each row has, and all of them."""
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._plain[0]) + len(self._batch)
 
     def add(self, row: Row) -> int:
         """Add a row; returns its number."""
-        self._rows.append(row)
-        return len(self._rows) - 1
+        number = len(self)
+        self._batch.append(row)
+        if len(self._batch) == _BATCH:
+            self._flush()
+        return number
+
+    def extend(self, graph: GraphColumns) -> None:
+        """Add the rows of a graph."""
+        self._flush()
+        for column, values in zip(self._plain, graph.plain, strict=True):
+            column.extend(values)
+        outputs, output_names, inputs, indices, *rare = self._tables
+        for (lengths, numbers), flat in ((inputs, graph.inputs), (indices, graph.indices)):
+            lengths.extend(graph.counts)
+            numbers.extend(flat)
+        tables = (graph.outputs, graph.output_names, graph.calls, graph.control, graph.links)
+        for table, rows in zip((outputs, output_names, *rare), tables, strict=True):
+            _append(table, rows)
+
+    def _flush(self) -> None:
+        if not self._batch:
+            return
+        columns: list[Any] = list(zip(*self._batch, strict=True))
+        self._batch.clear()
+        for column, values in zip(self._plain, columns[:_PLAIN], strict=True):
+            column.extend(values)
+        for table, rows in zip(self._tables, columns[_PLAIN:], strict=True):
+            _append(table, rows)
 
     def write(self, out: SectionWriter, details: bool) -> None:
         """Write the columns. `details` says whether the table of details, to which one column refers, is sent too."""
-        columns: list[Any] = list(zip(*self._rows, strict=True)) or [()] * len(get_args(Row))
-        ids, ops, roles, categories, texts, places, detail, seats, metrics = columns[:9]
-        outputs, output_names, inputs, indices, calls, control, links = columns[9:]
+        self._flush()
+        ids, ops, roles, categories, texts, places, detail, seats, metrics = self._plain
+        outputs, output_names, inputs, indices, calls, control, links = self._tables
         out.deltas("nodeId", ids)
         out.integers("nodeOp", ops)
-        out.block("nodeRole", bytes(roles))
-        out.block("nodeCategory", bytes(categories))
+        out.block("nodeRole", bytes(iter(roles)))
+        out.block("nodeCategory", bytes(iter(categories)))
         out.integers("nodeText", texts)
         out.integers("nodePlace", places)
         if details:
             out.deltas("nodeDetail", detail)
         out.deltas("nodeSeat", seats)
         out.integers("nodeMetrics", metrics)
-        out.table("outputs", outputs)
-        out.table("outputNames", output_names)
+        out.flat_table("outputs", *outputs)
+        out.flat_table("outputNames", *output_names)
         # Operands usually come shortly before their users, and so do the numbers of their names.
-        out.rows("inputs.rows", list(map(len, inputs)))
-        out.integers("inputs.value", [id - name for id, names in zip(ids, inputs, strict=True) for name in names])
-        if flat := list(chain.from_iterable(indices)):
-            out.integers("inputs.extra", flat)
-        out.table("calls", calls)
-        out.rows("control.rows", list(map(len, control)))
-        out.integers("control.value", [id - name for id, names in zip(ids, control, strict=True) for name in names])
-        out.table("links", links)
+        out.flat_table("inputs", inputs[0], _before(ids, *inputs))
+        if indices[1]:
+            out.integers("inputs.extra", indices[1])
+        out.flat_table("calls", *calls)
+        out.flat_table("control", control[0], _before(ids, *control))
+        out.flat_table("links", *links)
+
+
+def _append(table: tuple[array[int], array[int]], rows: Iterable[tuple[int, ...]]) -> None:
+    rows = rows if isinstance(rows, Sequence) else list(rows)
+    table[0].extend(map(len, rows))
+    table[1].extend(chain.from_iterable(rows))
+
+
+def _before(ids: array[int], lengths: array[int], names: array[int]) -> array[int]:
+    """How far each name is before that of its row."""
+    return array("i", map(sub, chain.from_iterable(map(repeat, ids, lengths)), names))
 
 
 def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:

@@ -8,7 +8,7 @@ graphs. A pass that changes ten nodes costs ten rows. Strings, types, groups and
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import repeat
 from typing import Any
 
@@ -17,12 +17,26 @@ from opscope.analysis.loops import times_text
 from opscope.analysis.node_text import node_text
 from opscope.gc_pause import without_collecting
 from opscope.ops import category_of
-from opscope.program import ROLES, Details, Graph, Path, Program, Role, TensorType
+from opscope.program import (
+    ROLES,
+    Details,
+    Graph,
+    Node,
+    Path,
+    Program,
+    Role,
+    TensorType,
+    calls_of,
+    control_of,
+    details_of,
+    inputs_of,
+    links_of,
+)
 from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
-from opscope.render.wire.nodes import NodeColumns, Row, operand_place, output_names
+from opscope.render.wire.nodes import GraphColumns, NodeColumns, Row, operand_place, output_names
 from opscope.render.wire.ops import write_ops
 from opscope.render.wire.own_text import TextWriter
 from opscope.render.wire.sections import Interner, SectionWriter
@@ -90,8 +104,8 @@ class ProgramWriter:
         """Decode details once each: nodes may share them (most of a compiled module does), and decoding is the expensive part."""
         described = self._described.get(id(details))
         if described is None:
-            attrs, source = details.attrs, details.source
-            described = self._described[id(details)] = (attrs, details.scope, source, len(self._described), details)
+            attrs, scope, source = details.whole()
+            described = self._described[id(details)] = (attrs, scope, source, len(self._described), details)
             if self.details is not None:
                 self.details.add(attrs, source)
         return described
@@ -115,55 +129,101 @@ class ProgramWriter:
         return [numbers[group] if group >= 0 else -1 for group in tree.of_node]
 
     def _graph(self, program: Program, graph: Graph, seats: list[int], metrics: list[int]) -> int:
+        columns = self._columns(program, graph, seats, metrics)
+        numbers: Iterable[int]
+        if self.row_numbers is None:
+            first = len(self.nodes)
+            self.nodes.extend(columns)
+            numbers = range(first, len(self.nodes))
+        else:
+            numbers = [self._row_number(row, self.row_numbers) for row in columns.rows()]
+        outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
+        return self.graphs.setdefault((self.strings[graph.name], tuple(runs(numbers)), outputs), len(self.graphs))
+
+    def _row_number(self, row: Row, row_numbers: dict[Row, int]) -> int:
+        number = row_numbers.get(row)
+        if number is None:
+            number = row_numbers[row] = self.nodes.add(row)
+        return number
+
+    def _columns(self, program: Program, graph: Graph, seats: list[int], metrics: list[int]) -> GraphColumns:
+        """The rows of a graph. What differs from node to node is looked up in one pass, in which strings get their numbers."""
+        nodes, strings, labels = graph.nodes, self.strings, self._labels
         has_kinds = graph.attrs.get("kind") == "autograd"
-        strings, types, ops, nodes, row_numbers = self.strings, self.types, self.ops, self.nodes, self.row_numbers
-        labels, described, role_number = self._labels, self._described, self._role_number
-        result_types = self._result_types
-        first = len(nodes)
-        members = []
-        for node, seat, measured in zip(graph.nodes, seats, metrics, strict=True):
-            id_, op, inputs, results, role, calls, control, links, details = node  # quicker than by name
-            attrs, _, _, detail, _ = described[id(details)]
+        ops, roles = list(graph.ops), list(graph.roles)
+        calls, links, control = calls_of(nodes), links_of(nodes), control_of(nodes)
+        described = self._described
+        keys = list(map(id, details_of(nodes)))
+        details = [described[key][3] for key in keys]
+        label_of: list[tuple[int, int, int, bool]] = []
+        rows_of_links: dict[int, tuple[int, ...]] = {}
+        texts, places, names_of = {}, {}, {}
+        calls_row, links_row = {}, {}
+        for i, (detail, op, role) in enumerate(zip(details, ops, roles, strict=True)):
             label = labels.get((detail, op, role, has_kinds))
             if label is None:
-                text = node_text(node, attrs)
-                category = category_of(op, role, str(attrs.get("kind", "")) if has_kinds else "")
-                place = operand_place(node, attrs) if node.is_argument else -1
-                label = labels[detail, op, role, has_kinds] = (category, strings[text] if text else -1, place, "output_names" in attrs)
-            category, text_number, place, has_names = label
-            if calls and (times := times_text(program, graph, node)):
-                text_number = strings[times]
-            typed = result_types.get(id(results))
-            if typed is None:
-                typed = result_types[id(results)] = (results, tuple([types.setdefault(t, len(types)) for t in results]))
-            row: Row = (
-                strings[id_],
-                ops[op],
-                role_number[role],
-                category,
-                text_number,
-                operand_place(node, attrs) if calls else place,
-                detail,
-                seat,
-                measured,
-                typed[1],
-                tuple([strings[name] for name in output_names(node, attrs)]) if has_names else (),
-                tuple([strings[name] for name, _ in inputs]),
-                tuple([index for _, index in inputs]),
-                tuple([strings[name] for name in calls]) if calls else (),
-                tuple([strings[name] for name in control]) if control else (),
-                tuple([strings[text] for link in links for text in (link.kind, link.graph, link.node)]) if links else (),
-            )
-            if row_numbers is None:
-                nodes.add(row)
-                continue
-            number = row_numbers.get(row)
-            if number is None:
-                number = row_numbers[row] = nodes.add(row)
-            members.append(number)
-        numbers = members if row_numbers is not None else range(first, len(nodes))
-        outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
-        return self.graphs.setdefault((strings[graph.name], tuple(runs(numbers)), outputs), len(self.graphs))
+                attrs = described[keys[i]][0]
+                label = labels[detail, op, role, has_kinds] = self._label(Node("", op, role=role), attrs, has_kinds)
+            label_of.append(label)
+            called, linked = calls.get(i), links.get(i)
+            if called:
+                node = nodes[i]
+                if times := times_text(program, graph, node):
+                    texts[i] = strings[times]
+                places[i] = operand_place(node, described[keys[i]][0])
+            if label[3]:
+                node = nodes[i]
+                names_of[i] = tuple([strings[name] for name in output_names(node, described[keys[i]][0])])
+            if called:
+                calls_row[i] = tuple([strings[name] for name in called])
+            if linked:
+                row = rows_of_links.get(id(linked))
+                if row is None:
+                    row = tuple([strings[text] for link in linked for text in (link.kind, link.graph, link.node)])
+                    rows_of_links[id(linked)] = row
+                links_row[i] = row
+        counts, inputs, indices = inputs_of(nodes)
+        controlled = {i: tuple([strings[name] for name in names]) for i, names in control.items()}
+        text_numbers, operand_places = [text for _, text, _, _ in label_of], [place for _, _, place, _ in label_of]
+        for column, own in ((text_numbers, texts), (operand_places, places)):
+            for i, number in own.items():
+                column[i] = number
+        number_of = strings.__getitem__
+        return GraphColumns(
+            (
+                map(number_of, graph.ids),
+                map(self.ops.__getitem__, ops),
+                map(self._role_number.__getitem__, roles),
+                [category for category, _, _, _ in label_of],
+                text_numbers,
+                operand_places,
+                details,
+                seats,
+                metrics,
+            ),
+            map(self._type_numbers, graph.types),
+            _rare(names_of, len(nodes)),
+            list(counts),
+            map(number_of, inputs),
+            indices,
+            _rare(calls_row, len(nodes)),
+            _rare(controlled, len(nodes)),
+            _rare(links_row, len(nodes)),
+        )
+
+    def _label(self, node: Node, attrs: Mapping[str, Any], has_kinds: bool) -> tuple[int, int, int, bool]:
+        """What follows from operation, role and attributes."""
+        text = node_text(node, attrs)
+        category = category_of(node.op, node.role, str(attrs.get("kind", "")) if has_kinds else "")
+        place = operand_place(node, attrs) if node.is_argument else -1
+        return category, self.strings[text] if text else -1, place, "output_names" in attrs
+
+    def _type_numbers(self, results: tuple[TensorType, ...]) -> tuple[int, ...]:
+        typed = self._result_types.get(id(results))
+        if typed is None:
+            types = self.types
+            typed = self._result_types[id(results)] = (results, tuple([types.setdefault(t, len(types)) for t in results]))
+        return typed[1]
 
     def finish(
         self, name: str, passes: list[dict[str, Any]] | None = None, diffs: Mapping[int, bytes] | None = None, **fields: Any
@@ -192,3 +252,8 @@ class ProgramWriter:
         exact = [number for name, number in self.groupings.items() if name in EXACT]
         head = {"name": name, "passes": passes or [], "programs": programs, "exactGroupings": exact, **fields}
         return out.finish({**head, "groupings": list(self.groupings), "facts": facts, "metrics": self.metrics.write(out)})
+
+
+def _rare(rows: Mapping[int, tuple[int, ...]], size: int) -> Iterable[tuple[int, ...]]:
+    """A row for each of so many nodes, most of which have nothing."""
+    return map(rows.get, range(size), repeat(())) if rows else repeat((), size)

@@ -67,6 +67,11 @@ class SectionWriter:
         self.rows(f"{name}.rows", list(map(len, rows)))
         self.integers(f"{name}.value", list(chain.from_iterable(rows)))
 
+    def flat_table(self, name: str, lengths: Sequence[int], values: Sequence[int]) -> None:
+        """Like `table`, for rows that are already one after the other."""
+        self.rows(f"{name}.rows", lengths)
+        self.integers(f"{name}.value", values)
+
     def block(self, name: str, block: bytes) -> None:
         self._add(name, "u8", "plain", block, len(block))
 
