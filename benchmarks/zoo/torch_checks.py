@@ -58,12 +58,12 @@ def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
             if not changed:
                 break
         row["effects"] += [f"{look}: {name}" for name in changed]
-        before, untouched = untouched, (state_of(model), tensors_of(model))
-        if untouched != before:
+        if (state_of(model), tensors_of(model)) != untouched:
             row["effects"].append(f"{look}: the model")
         earlier, later = later, _result(model, args, kwargs)
         if not _same(later, earlier):
             row["effects"].append(f"{look}: later results")
+        untouched = (state_of(model), tensors_of(model))  # some models keep something of each call
     if programs["forward"] is not None:
         row |= {"seconds": seconds["forward"], "export seconds": sum(each for _, each in exports["forward"])}
         row |= _truth(programs["forward"], model, exports["forward"][-1][0])

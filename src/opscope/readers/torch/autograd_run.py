@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from opscope.program import Frame, Path
+from opscope.readers.torch.modes import entered
 from opscope.readers.torch.module_calls import ModuleCalls
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import Cut, Cuts, Origins
@@ -162,6 +163,6 @@ def _cuts_watched(origins: RecordedOrigins) -> Iterator[None]:
                 origins.saw("data", [args[0]], [result], True)
             return result
 
-    with Operators(), Data():
+    with entered(Operators()), Data():
         yield
     origins.settle()

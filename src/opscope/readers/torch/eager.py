@@ -13,6 +13,7 @@ from opscope.errors import OpscopeError
 from opscope.naming import listed
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers.torch.input_hints import input_hint, input_names
+from opscope.readers.torch.modes import entered
 from opscope.readers.torch.module_calls import ModuleCalls, can_be_hooked
 from opscope.readers.torch.names import about_modules, first_words
 from opscope.readers.torch.nested import leaves, tensors
@@ -32,7 +33,7 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
         run.input(path, tensor)
     error: Exception | None = None
     result: Any = None
-    with undisturbed(module, args, kwargs), run.calls.followed(), _watch(run):
+    with undisturbed(module, args, kwargs), run.calls.followed(), entered(_watch(run)):
         try:
             result = module(*args, **kwargs)
         except Exception as raised:  # a bug in the model is what the user wants to see
