@@ -64,7 +64,7 @@ def main() -> None:
             _write(path, look, options)
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         print(f"\n{framework}: {len(rows)} programs")
-        figures += _report(framework, rows)
+        figures += _report(framework, rows, _seen(framework, len(rows)))
     if options.keep:
         keep("zoo", figures)
 
@@ -185,7 +185,17 @@ def _values(program: Any) -> set[str]:
     return {name for node in program.main for name in (node.id, *str(node.attrs.get("output_names", "")).split(", "))}
 
 
-def _report(framework: str, rows: list[Row]) -> list[Figure]:
+def _seen(framework: str, count: int) -> str:
+    """How much of the zoo was looked at, if it was not all of it."""
+    if framework != "torch":
+        return ""
+    import torch_zoo
+
+    every = len(torch_zoo.entries(quick=False))
+    return f"the first {count:,} of {every:,} entries" if count < every else ""
+
+
+def _report(framework: str, rows: list[Row], note: str = "") -> list[Figure]:
     """Prints the tables, and returns their figures."""
     not_set_up = [row for row in rows if "set up" in row]
     rows = [row for row in rows if "set up" not in row]
@@ -193,7 +203,9 @@ def _report(framework: str, rows: list[Row]) -> list[Figure]:
     print(f"  {len(rows)} run by themselves; {len(not_set_up)} do not (wrong inputs or configuration)")
     for row in broken:
         print(f"  BROKEN {row['family']} {row['name']}: {row['broken']}")
-    figures = [Figure("programs", len(rows), graph=framework)]
+    figures = [Figure("programs", len(rows), graph=framework, note=note)]
+    if not_set_up:
+        figures.append(Figure("entries that do not run in a small size", len(not_set_up), graph=framework))
     for stage in dict.fromkeys(stage for row in rows for stage in row["stages"]):
         outcomes = [(row["name"], row["stages"][stage]) for row in rows if stage in row["stages"]]
         counts = Counter(text.partition(":")[0] for _, text in outcomes)
