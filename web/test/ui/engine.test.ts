@@ -184,6 +184,32 @@ describe("the numbers of a module", () => {
     );
   });
 
+  it("are those of one repeat inside an open stack, and of all on the stack", () => {
+    const inside = (i: number) => ({ scope: `layer_${i}/mlp` });
+    const program = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", role: "parameter" },
+          ...[0, 1, 2].flatMap((i) => [
+            { id: `w${i}`, role: "parameter" as const, types: ["f32[4,2]"], ...inside(i) },
+            { id: `dot${i}`, op: "dot", inputs: [i ? `add${i - 1}` : "x", `w${i}`], ...inside(i) },
+            { id: `end${i}`, op: "tanh", inputs: [`dot${i}`], ...inside(i) },
+            { id: `add${i}`, op: "add", inputs: [`end${i}`, `dot${i}`], scope: `layer_${i}` },
+          ]),
+        ],
+      },
+    ]);
+    const visible = buildView(program, { depth: 9 });
+    const numbers = (title: string) => {
+      const box = visible.title.indexOf(title);
+      const facts = groupFacts(indexOf(program), visible, box, operationsInside(indexOf(program), visible, undefined)[box]);
+      return [facts.operations, facts.nodes, facts.parameterElements, facts.ops.length, facts.ops[0].count, facts.repeat, facts.around];
+    };
+    expect(numbers("mlp")).toEqual([2, 3, 8, 2, 1, 1, 3]);
+    expect(numbers("layer_0 … layer_2")).toEqual([9, 12, 24, 3, 3, 3, 1]);
+  });
+
   it("make an overview of the entry", () => {
     const { operations, kernels, heaviest } = overview(layersIndex);
     expect([operations, kernels, heaviest]).toEqual([4, 0, []]);

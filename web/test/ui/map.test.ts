@@ -50,6 +50,28 @@ describe("a map", () => {
     expect([blocks, open, rest]).toEqual([[item("layer")], [item("model")], [item("sum"), item("outside")]]);
   });
 
+  it("looks into a group in columns everywhere or nowhere", () => {
+    // The group model twice more, as narrow columns with a group in them.
+    const [model, layer] = [item("model"), item("layer")];
+    const at = (column: Int32Array | Float64Array, item: number) => [...column, column[item], column[layer], column[item], column[layer]];
+    const n = scene.boxCount;
+    const columns = {
+      ...scene,
+      boxCount: n + 4,
+      frameCount: scene.frameCount + 4,
+      order: Int32Array.from([...scene.order.slice(0, scene.frameCount), n, n + 1, n + 2, n + 3, ...scene.order.slice(scene.frameCount)]),
+      parent: Int32Array.from([...scene.parent, -1, n, -1, n + 2]),
+      shape: Uint8Array.from([...scene.shape, ...Array(4).fill(scene.shape[model])]),
+      box: Int32Array.from(at(scene.box, model)),
+      w: Float64Array.from([...scene.w, 1, 1, 1, 1]),
+      h: Float64Array.from(at(scene.h, model)),
+    };
+    const frames = [model, layer, n, n + 1, n + 2, n + 3];
+    expect(blocksOf(new Contents(columns), columns, 10, frames, []).open).toEqual([]);
+    columns.w.fill(scene.w[model], n);
+    expect(blocksOf(new Contents(columns), columns, 10, frames, []).open).toEqual([model, n, n + 2]);
+  });
+
   it("knows which groups contain a box", () => {
     const marked = new Uint8Array(scene.boxCount);
     marked[item("add")] = 1;

@@ -27,6 +27,8 @@ const STRENGTH = 0.45;
 export class Contents {
   /** Frames that contain other frames. */
   readonly nests: Uint8Array;
+  /** The frames of each box: one in every column that it continues in. */
+  private readonly columns = new Map<number, number[]>();
   private readonly colours: number;
   /** The number of a frame's row in `counts`, or -1. */
   private readonly row: Int32Array;
@@ -42,6 +44,9 @@ export class Contents {
     for (let i = 0; i < frameCount; i++) {
       this.row[order[i]] = i;
       if (parent[order[i]] >= 0) this.nests[parent[order[i]]] = 1;
+      const others = this.columns.get(scene.box[order[i]]);
+      if (others) others.push(order[i]);
+      else this.columns.set(scene.box[order[i]], [order[i]]);
     }
     for (let item = 0; item < boxCount; item++) if (shape[item] !== Shape.Frame && parent[item] >= 0) this.add(item, parent[item]);
     // From the inside out, each frame's contents belong to the frame around it too.
@@ -62,6 +67,14 @@ export class Contents {
     else
       for (let category = 0; category < CATEGORIES.length; category++)
         counts[at + category] += scene.mixShares[mix * CATEGORIES.length + category];
+  }
+
+  /** Is there something to see inside, at this scale? A group in several columns is looked into in all of them or in none: most decide. */
+  isOpen(frame: number, scale: number): boolean {
+    const { scene, columns, nests } = this;
+    const frames = columns.get(scene.box[frame]) ?? [frame];
+    const large = frames.filter((each) => nests[each] && isLarge(scene.w[each] * scale, scene.h[each] * scale));
+    return nests[frame] === 1 && 2 * large.length > frames.length;
   }
 
   /** Frames that contain any of these boxes. */
@@ -97,7 +110,7 @@ export function blocksOf(contents: Contents, scene: Scene, scale: number, frames
   const open: number[] = [];
   for (const frame of frames) {
     if (covered.has(scene.parent[frame])) covered.add(frame);
-    else if (contents.nests[frame] && isLarge(scene.w[frame] * scale, scene.h[frame] * scale)) open.push(frame);
+    else if (contents.isOpen(frame, scale)) open.push(frame);
     else {
       covered.add(frame);
       blocks.push(frame);

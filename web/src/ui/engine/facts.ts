@@ -192,6 +192,14 @@ function countParameter(index: ProgramIndex, node: number, counts: { -readonly [
   counts.parameterBytes += index.bytes(node);
 }
 
+function mapCounts(counts: ParameterCounts, to: (count: number) => number): ParameterCounts {
+  return {
+    parameters: to(counts.parameters),
+    parameterElements: to(counts.parameterElements),
+    parameterBytes: to(counts.parameterBytes),
+  };
+}
+
 /** How many operations each box contains, as the titles of groups count them; a stack counts every repeat. */
 export function operationsInside(index: ProgramIndex, visible: Visible, groupingName: string | undefined): Int32Array {
   const { program } = index;
@@ -209,7 +217,10 @@ export function operationsInside(index: ProgramIndex, visible: Visible, grouping
   return counts;
 }
 
-/** A collapsed or expanded container: what is inside, and which values cross its border. Parameters of called graphs are operands, not the model's parameters. */
+/**
+ * A collapsed or expanded container: what is inside, and which values cross its border. Parameters of called graphs are operands, not the
+ * model's parameters. A box inside an open stack is one of its repeats, which are all equal.
+ */
 export function groupFacts(index: ProgramIndex, visible: Visible, box: number, operations: number): Omit<GroupFacts, "metrics"> {
   const { program } = index;
   const inside = nodesIn(visible, box, program.nodeCount);
@@ -241,19 +252,25 @@ export function groupFacts(index: ProgramIndex, visible: Visible, box: number, o
     }
   }
   const path: string[] = [];
-  for (let at = visible.parent[box]; at >= 0; at = visible.parent[at]) path.unshift(visible.title[at]);
+  let around = 1;
+  for (let at = visible.parent[box]; at >= 0; at = visible.parent[at]) {
+    path.unshift(visible.title[at]);
+    around *= visible.repeat[at];
+  }
+  const one = (count: number) => Math.round(count / around);
   return {
     key: visible.key[box],
     title: visible.title[box],
     subtitle: visible.subtitle[box],
     path,
     operations,
-    nodes: Math.max(nodes, visible.nodesInside[box]),
-    called,
+    nodes: one(Math.max(nodes, visible.nodesInside[box])),
+    called: one(called),
     repeat: visible.repeat[box],
-    ...counts,
-    state,
-    ops: ops.rows(index),
+    around,
+    ...mapCounts(counts, one),
+    state: mapCounts(state, one),
+    ops: ops.rows(index).map(({ op, count }) => ({ op, count: one(count) })),
     inputs: [...inputs.values()],
     outputs: [...outputs.values()],
   };

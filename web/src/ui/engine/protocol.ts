@@ -318,7 +318,10 @@ export interface GroupFacts extends ParameterCounts {
   readonly nodes: number;
   /** How many of the nodes are in graphs that are called, not in the graph that is shown. */
   readonly called: number;
+  /** Of a stack: how many it stands for, which are counted together. */
   readonly repeat: number;
+  /** In open stacks: how many equal ones there are, of which one is counted. */
+  readonly around: number;
   readonly metrics: readonly MetricFact[];
   readonly ops: readonly OpCount[];
   readonly inputs: readonly NodeName[];

@@ -189,7 +189,11 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
           Zoom to it
         </button>
       </div>
-      <Section title="Inside">
+      <Section
+        title={
+          facts.repeat > 1 ? `Inside all ${facts.repeat} repeats` : facts.around > 1 ? `Inside each of ${facts.around} repeats` : "Inside"
+        }
+      >
         <ul class="bars">
           <li>
             <span>operations</span>
