@@ -104,7 +104,7 @@ it("opens the largest loop at first, with the groups around it, and leaves its c
       ],
     },
     { name: "condition", nodes: [parameter, { id: "less", op: "compare", inputs: ["s"], types: ["pred[]"] }] },
-    { name: "body", nodes: [parameter, ...chain(9)], outputs: ["op.8"] },
+    { name: "body", nodes: [parameter, ...chain(24)], outputs: ["op.23"] },
     { name: "short", nodes: [parameter, ...chain(2)], outputs: ["op.1"] },
   ]);
   const view = buildView(program, {});
@@ -114,4 +114,54 @@ it("opens the largest loop at first, with the groups around it, and leaves its c
   const condition = view.key.findIndex((key) => key.endsWith("n:while.1>c:0"));
   expect([view.open[condition], view.expandable[condition]]).toEqual([0, 1]);
   expect(view.open[view.key.findIndex((key) => key.endsWith("n:small.1"))] ?? 0).toBe(0);
+});
+
+it("opens the forward loop too where the backward one computes its layers again, and draws the weights of a scan inside it", () => {
+  const [one, all] = [["f32[4]"], ["f32[3,4]"]];
+  const scan = (id: string, from: string, calls: string[]): NodeSketch => ({
+    id,
+    op: "scan",
+    inputs: [from, "w"],
+    types: one,
+    calls,
+    place: 0,
+  });
+  const body = (name: string, count: number) => ({
+    name,
+    nodes: [
+      { id: "carry", op: "parameter", role: "parameter", types: one } as NodeSketch,
+      { id: "weight", op: "parameter", role: "parameter", types: one } as NodeSketch,
+      ...Array.from(
+        { length: count },
+        (_, i): NodeSketch => ({ id: `mul.${i}`, op: "mul", inputs: [i ? `mul.${i - 1}` : "carry", "weight"], types: one }),
+      ),
+    ],
+    outputs: [`mul.${count - 1}`],
+  });
+  const view = buildView(
+    makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "x", op: "input", role: "input", types: one },
+          { id: "w", op: "parameter", role: "parameter", types: all, text: "w" },
+          ...Array.from(
+            { length: 12 },
+            (_, i): NodeSketch => ({ id: `pre.${i}`, op: "exp", inputs: [i ? `pre.${i - 1}` : "x"], types: one }),
+          ),
+          scan("scan.1", "pre.11", ["forward"]),
+          scan("scan.2", "scan.1", ["backward"]),
+        ],
+        outputs: ["scan.2"],
+      },
+      body("forward", 4),
+      body("backward", 18),
+    ]),
+    {},
+  );
+  const isOpen = (name: string): boolean => view.open[view.key.indexOf(name)] === 1;
+  expect([isOpen("n:scan.1"), isOpen("n:scan.2")]).toEqual([true, true]);
+  expect(view.key.includes("n:w")).toBe(false);
+  const weight = view.key.indexOf("n:scan.1>n:weight");
+  expect([view.title[weight], view.subtitle[weight]]).toEqual(["w", "f32[4]"]);
 });

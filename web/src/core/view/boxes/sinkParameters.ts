@@ -2,14 +2,15 @@
  * A parameter that first goes into an open call (a weight of the forward half) is drawn inside, next to the operation that uses it and
  * in the group of that operation, not in a row outside the frame. Its other users are connected to it there.
  *
- * Operands of loops, branches and reductions are more than passed on, a fusion is one step, and data begins the flow where it enters:
- * none of these moves.
+ * What a loop carries, and operands of branches and reductions, are more than passed on, a fusion is one step, and data begins the flow
+ * where it enters: none of these moves. A scan over layers has the weights of all: inside, a parameter is that of one layer.
  */
 
 import { Input } from "../ops/inputs";
-import { chooses, type Instance } from "./instance";
+import { bindOperands, chooses, type Instance } from "./instance";
 import { escapeName } from "../choose/keys";
 import { isOpen } from "../choose/options";
+import { Control } from "../../program/ops";
 import type { Placement } from "./placement";
 
 /** The open call that a parameter of this instance moves into, or -1. */
@@ -25,9 +26,23 @@ export function movesInto(placement: Placement, instance: Instance, parameter: n
   const graph = calls.value[calls.start[call]];
   if (calls.start[call + 1] - calls.start[call] !== 1 || traits.isFusionBody[graph] || traits.reducerOp[graph] >= 0) return -1;
   const isLoop = nodePlace[call] >= 0;
-  if (chooses(program, call) || isLoop) return -1;
+  if (chooses(program, call) || (isLoop && !isScannedOver(placement, call, graph, parameter))) return -1;
   const { start } = traits.index.parameters;
   return start[graph + 1] - start[graph] === inputs.start[call + 1] - inputs.start[call] ? call : -1;
+}
+
+/** Is a parameter a constant of a scan, or stacked: does each iteration read a part of it? */
+function isScannedOver({ traits }: Placement, call: number, graph: number, parameter: number): boolean {
+  const { inputs, nodeOp, nodePlace, ops, outputs } = traits.program;
+  if (ops.control[nodeOp[call]] !== Control.Scan) return false;
+  const { start, value } = traits.index.parameters;
+  const bound = bindOperands(traits, call, 0);
+  for (let at = 0; at < bound.length; at++) {
+    if (inputs.value[inputs.start[call] + bound[at]] !== parameter || bound[at] < nodePlace[call]) continue;
+    const inner = value[start[graph] + at];
+    if (outputs.value[outputs.start[inner]] === outputs.value[outputs.start[parameter]]) return false;
+  }
+  return bound.length > 0;
 }
 
 /** Does a node call something that will be drawn open? */

@@ -14,7 +14,7 @@ import { type Folding, findRepeats } from "../groups/fold";
 import { type GroupTree, groupTree } from "../groups/tree";
 import { traitsOf } from "../traits";
 import { PAGE } from "./depth";
-import { openLoops } from "./loops";
+import { openLoopCount, openLoops } from "./loops";
 
 /** More edges per box than this are a tangle. */
 const EDGES_PER_BOX = 4;
@@ -23,6 +23,8 @@ const FEW = 10;
 /** Building a view of 100,000 nodes takes a few hundredths of a second; only this many are tried. */
 const MOST_TRIED = 4;
 const FEWEST_LAYERS = 3;
+/** Loops are open where that takes no more boxes than this: they have the layers. */
+export const MOST_WITH_LOOPS = 1.75 * PAGE;
 
 interface Expansion {
   /** Undefined: as deep as fits on a page. */
@@ -67,7 +69,18 @@ function expand(program: ProgramData, plain: ViewSpec): Expansion {
   if (plain.calls === false) return expansion;
   const { depth, open, closed, view } = expansion;
   const spec = { ...plain, depth, calls: depth === undefined ? plain.calls : false, open, closed };
-  return { ...expansion, ...openLoops(program, spec, view, (tried) => tried.boxCount <= PAGE && isCalm(tried)) };
+  const opened = { ...expansion, ...openLoops(program, spec, view, (tried) => tried.boxCount <= PAGE && isCalm(tried)) };
+  return openOnlyLoops(program, plain, opened) ?? opened;
+}
+
+/** The loops over layers rather than other groups, where both do not fit on a page. */
+function openOnlyLoops(program: ProgramData, plain: ViewSpec, other: Expansion): Expansion | undefined {
+  const { soleLevels } = groupTree(traitsOf(program), groupingOf(program, plain.groupBy));
+  const spec = { ...plain, calls: false, depth: soleLevels[other.view.graph] };
+  const bare = build(program, spec);
+  const loops = openLoops(program, spec, bare, (tried) => tried.boxCount <= MOST_WITH_LOOPS && isCalm(tried));
+  if (!loops || openLoopCount(program, loops.view) <= openLoopCount(program, other.view)) return undefined;
+  return { depth: spec.depth, ...loops };
 }
 
 function expandGroups(program: ProgramData, plain: ViewSpec): Expansion {

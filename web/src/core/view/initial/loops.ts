@@ -9,6 +9,12 @@ import { traitsOf } from "../traits";
 
 /** Forward and backward. */
 const MOST_OPENED = 2;
+/** Loops with a body of less than this share of the largest are details. The backward body of a recomputed layer has the forward one too. */
+const LEAST_SHARE = 0.2;
+/** So many loops are not the layers of a model. */
+const MANY_LOOPS = 32;
+/** A body may be a call of a function that has all of a layer. */
+const MOST_INNER = 2;
 
 export interface OpenedLoops {
   readonly open: readonly string[];
@@ -16,7 +22,10 @@ export interface OpenedLoops {
   readonly view: Visible;
 }
 
-/** A view with its largest loops and the groups around them opened; a condition stays closed. `accepts` says what is still easy to follow. */
+/**
+ * A view with its largest loops and the groups around them opened, the first of them first; a condition stays closed. `accepts` says what
+ * is still easy to follow.
+ */
 export function openLoops(
   program: ProgramData,
   spec: ViewSpec,
@@ -28,10 +37,58 @@ export function openLoops(
   for (const loop of largestLoops(program, first.graph)) {
     const around = new Set<number>();
     for (let group = nodeGroup[loop]; group >= 0; group = parent[group]) around.add(group);
-    const opened = openLoop(program, spec, best, loop, around);
-    if (opened && accepts(opened.view)) best = opened;
+    let opened = openLoop(program, spec, best, loop, around);
+    for (let inner = 0; opened && accepts(opened.view) && inner <= MOST_INNER; inner++) {
+      best = opened;
+      opened = openLayer(program, spec, best, loop);
+    }
   }
   return best.view === first ? undefined : best;
+}
+
+/** How many of the largest loops of a graph are open in a view of it. */
+export function openLoopCount(program: ProgramData, view: Visible): number {
+  return largestLoops(program, view.graph).filter((loop) => isOpenLoop(view, loop)).length;
+}
+
+/** Are all of the largest loops open? One half with its layers beside another without them cannot be compared. */
+export function hasAllLoopsOpen(program: ProgramData, view: Visible): boolean {
+  return largestLoops(program, view.graph).every((loop) => isOpenLoop(view, loop));
+}
+
+function isOpenLoop(view: Visible, loop: number): boolean {
+  const box = view.node.indexOf(loop);
+  return box >= 0 && view.open[box] === 1;
+}
+
+/** Opens the call that has most of what is in the body of an open loop. */
+function openLayer(program: ProgramData, spec: ViewSpec, { open, closed, view }: OpenedLoops, loop: number): OpenedLoops | undefined {
+  const frame = view.node.indexOf(loop);
+  const isInside = new Uint8Array(view.boxCount);
+  let whole = 0;
+  let largest = -1;
+  for (let box = frame + 1; box < view.boxCount; box++) {
+    if (view.parent[box] !== frame && !(view.parent[box] >= 0 && isInside[view.parent[box]])) continue;
+    isInside[box] = 1;
+    const size = view.kind[box] === BoxKind.Call && view.node[box] !== loop ? reachable(program, view.node[box]) : view.open[box] ? 0 : 1;
+    whole += size;
+    if (view.kind[box] === BoxKind.Call && view.expandable[box] && view.node[box] !== loop && 2 * size >= whole)
+      largest = largest < 0 || size > reachable(program, view.node[largest]) ? box : largest;
+  }
+  if (largest < 0 || 2 * reachable(program, view.node[largest]) < whole) return undefined;
+  open = [...open, view.key[largest]];
+  return { open, closed, view: build(program, { ...spec, open, closed }) };
+}
+
+/** The nodes of the graphs that a node calls, and of those that they call. */
+function reachable({ graphStart, calls }: ProgramData, node: number): number {
+  const graphs = new Set<number>(calls.value.subarray(calls.start[node], calls.start[node + 1]));
+  let nodes = 0;
+  for (const graph of graphs) {
+    nodes += graphStart[graph + 1] - graphStart[graph];
+    for (let c = calls.start[graphStart[graph]]; c < calls.start[graphStart[graph + 1]]; c++) graphs.add(calls.value[c]);
+  }
+  return nodes;
 }
 
 /** Opens one group after another until the loop is drawn, and then the loop. */
@@ -70,16 +127,15 @@ function conditions(program: ProgramData, loop: number, key: string): string[] {
   return called.flatMap((graph, c) => (yieldsForCaller(program, loop, graph) ? [] : [`${key}>c:${c}`]));
 }
 
-/** The loops of a graph with the largest bodies, the largest first; those much smaller than it are details. */
+/** The loops of a graph with the largest bodies, in their order; those much smaller than the largest are details. */
 function largestLoops(program: ProgramData, graph: number): number[] {
   const { graphStart, nodeOp, ops, calls } = program;
-  const size = new Map<number, number>();
-  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) {
-    if (calls.start[n + 1] === calls.start[n] || ops.control[nodeOp[n]] < Control.While) continue;
-    let nodes = 0;
-    for (const called of calls.value.subarray(calls.start[n], calls.start[n + 1])) nodes += graphStart[called + 1] - graphStart[called];
-    size.set(n, nodes);
-  }
-  const loops = [...size.keys()].sort((a, b) => size.get(b)! - size.get(a)!);
-  return loops.filter((loop) => 2 * size.get(loop)! >= size.get(loops[0])!).slice(0, MOST_OPENED);
+  const loops: number[] = [];
+  for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++)
+    if (calls.start[n + 1] > calls.start[n] && ops.control[nodeOp[n]] >= Control.While) loops.push(n);
+  if (loops.length > MANY_LOOPS) return [];
+  const size = new Map(loops.map((loop) => [loop, reachable(program, loop)]));
+  const bySize = [...loops].sort((a, b) => size.get(b)! - size.get(a)!);
+  const large = bySize.filter((loop) => size.get(loop)! >= LEAST_SHARE * size.get(bySize[0])!);
+  return large.slice(0, MOST_OPENED).sort((a, b) => a - b);
 }

@@ -3,8 +3,9 @@ import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
 import { DIRECTION, groupingNamed, UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
-import { wideGroups } from "../initial/expansion";
+import { MOST_WITH_LOOPS, wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
+import { hasAllLoopsOpen, openLoops } from "../initial/loops";
 import { halvesOf, NO_HALVES } from "./halves";
 import { build } from "../build";
 import { savedOutputs, storageOf } from "./saved";
@@ -79,7 +80,11 @@ function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
   }
   const inside = new Set(inHalves(fitting));
   const wide = wideGroups(fitting, WIDEST_UPDATE).filter((box) => !inside.has(box) && !open?.includes(fitting.key[box]));
-  return { ...spec, depth, closed: [...closed, ...wide.map((box) => fitting.key[box])] };
+  const shut = [...closed, ...wide.map((box) => fitting.key[box])];
+  const loops = openLoops(program, { ...plain, depth, closed: shut }, fitting, (tried) => inHalves(tried).length <= MOST_WITH_LOOPS);
+  if (!loops || !hasAllLoopsOpen(program, loops.view)) return { ...spec, depth, closed: shut };
+  const opened = loops.open.filter((key) => !shut.includes(key));
+  return { ...spec, depth, open: [...(open ?? []), ...opened], closed: loops.closed.filter((key) => !open?.includes(key)) };
 }
 
 /** Stacks of repeated groups in the halves are shown one by one; repeated operations (an optimizer's) stay folded. */
