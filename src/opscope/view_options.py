@@ -239,6 +239,16 @@ class ViewOptions:
         ),
     ] = False
     values: Annotated[Values, Row("Draw values as edges, or as boxes between operations.", url="values")] = "edges"
+    source_files: Annotated[
+        bool,
+        Row(
+            "Put the Python files that nodes come from into the page, for its Source panel.",
+            more="A page has them only then, or if they were recorded (`opscope.record(…, sources=True)`): whoever gets the page can read "
+            "them. `opscope view` shows the files of this machine without this option.",
+            goes="python",
+            writers=("html",),
+        ),
+    ] = False
     overlays: Annotated[bool, Row("Draw the edge overlays of the program's file.", url="over", writers=DRAWN)] = True
     diff: Annotated[
         Moment | None,

@@ -8,6 +8,7 @@ from typing import Any
 
 from support.hlo_texts import NOTES, write_dump
 
+import opscope
 from browser.harness import Open, until
 from browser.recordings import record_toy
 from browser.test_access import findings
@@ -59,6 +60,38 @@ def test_the_text_of_a_pass_is_in_step_with_the_graph(open_address: Open, tmp_pa
     viewer.page.get_by_role("button", name="First in pass 6").click()
     until(lambda: viewer.idle()["selectedNode"] == "fusion.1")
     assert viewer.state()["pass"] == 6
+
+
+def test_source_lines_are_in_step_with_the_graph(open_address: Open, tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    model.write_text("import jax\nx = f(y)\nz = g(x)\n")
+    builder = opscope.ProgramBuilder("step", "main")
+    main, body = builder.graph("main"), builder.graph("fused")
+    body.node("sin", "sine", source=[opscope.Frame(str(model), 2)])
+    body.node("neg", "negate", [("sin", 0)], source=[opscope.Frame(str(model), 3)])
+    main.node("fusion", "fusion", calls=["fused"], source=[opscope.Frame(str(model), 3)])
+    main.node("abs", "abs", [("fusion", 0)])
+    main.node("log", "log", [("abs", 0)])
+    page, without = tmp_path / "page.html", tmp_path / "without.html"
+    write([builder.build()], page, ViewOptions(source_files=True))
+    write([builder.build()], without, ViewOptions())
+    viewer = open_address(page.as_uri())
+    viewer.key("X")
+    about = viewer.page.get_by_role("status", name="About the file")
+    until(lambda: about.inner_text() == "Select a node to see the lines that it comes from.")
+    viewer.row("fusion").click()
+    lines = viewer.page.get_by_role("table", name="Lines of the program").get_by_role("row")
+    until(lambda: lines.count() == 4)
+    assert [line.get_attribute("aria-selected") for line in lines.all()] == ["false", "true", "true", "false"]
+    assert lines.nth(2).get_by_role("cell").all_inner_texts() == ["2 ×", "z = g(x)"]
+    assert findings(viewer) == []
+    lines.nth(1).click()
+    until(lambda: viewer.idle()["selectedNode"] == "sin")
+    until(lambda: lines.nth(2).get_attribute("aria-selected") == "false")
+    other = open_address(without.as_uri())
+    other.key("X")
+    other.row("fusion").click()
+    other.page.get_by_text("is not in this page; opscope export --source-files").wait_for()
 
 
 def test_the_text_is_the_program_s_own_and_a_node_says_why_it_was_fused(

@@ -37,23 +37,31 @@ Provenance = Mapping[Any, Iterable[Any]] | Iterable[Origin]
 
 @checks_keywords
 def record(
-    path: str | Path | None = None, *, overwrite: bool = False, times: bool = False, directory: str | Path | None = None
+    path: str | Path | None = None,
+    *,
+    overwrite: bool = False,
+    times: bool = False,
+    directory: str | Path | None = None,
+    sources: bool = False,
 ) -> Recorder:
     """Start a recording. Use it as a context manager.
 
     Without a path, it is in memory. `times` prints each pass when it starts, and its seconds when it ends; `directory` also gets each
-    snapshot as JSON.
+    snapshot as JSON. `sources` keeps the Python files that nodes come from, as they are now: whoever gets the recording can read them.
     """
     if path is not None and Path(path).suffix != ".opscope":
         raise OpscopeError(f"{path}: is not the name of a recording; use one that ends in .opscope, such as run.opscope")
-    return Recorder(path, overwrite=overwrite, times=times, directory=directory)
+    return Recorder(path, overwrite=overwrite, times=times, directory=directory, sources=sources)
 
 
 class Recorder:
-    def __init__(self, path: str | Path | None, *, overwrite: bool, times: bool, directory: str | Path | None) -> None:
+    def __init__(
+        self, path: str | Path | None, *, overwrite: bool, times: bool, directory: str | Path | None, sources: bool = False
+    ) -> None:
         self._writer = StoreWriter(path, overwrite=overwrite)
         self._times = times
         self._directory = None if directory is None else _empty_directory(Path(directory))
+        self._sources: dict[str, str] | None = {} if sources else None
         self._pipelines = threading.local()
         self._last: dict[str, Program] = {}
         self._last_index: dict[str, int] = {}
@@ -147,11 +155,23 @@ class Recorder:
             self._lose(str(error).removeprefix(f"{self.path}: "), module)
             return -1
         self._has_gap.discard(module)
+        if not is_stored:
+            self._keep_sources(program)
         self._last[module], self._last_index[module] = program, index
         self._print_time("" if seconds is None else f"{seconds:.3f} s", path, f"{name}  {program.node_count:,} nodes")
         if self._directory is not None:
             self._write_json(program, Snapshot(index, name, path, module, seconds, program.node_count))
         return index
+
+    def _keep_sources(self, program: Program) -> None:
+        if self._sources is None:
+            return
+        from opscope.analysis.source_files import SOURCES, source_texts
+
+        new = source_texts([program], self._sources)
+        if new:
+            self._sources |= new
+            self.set(**{SOURCES: self._sources})
 
     def started(self, name: str, pipeline: Iterable[str] = ()) -> None:
         """A pass starts. With `times`, it is printed, so that a pass that never ends has a name."""

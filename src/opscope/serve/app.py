@@ -77,6 +77,7 @@ def make_app(
         Route("/wire/{number}", handlers.wire),
         Route("/details/{number}", handlers.details),
         Route("/memory/{number}", handlers.memory),
+        Route("/source/{number}", handlers.source),
         Route("/match", handlers.match),
         Route("/page.html", handlers.whole_page, methods=["POST"]),
         Route("/recording/{number}/{what}", handlers.recording),
@@ -203,6 +204,15 @@ class _Handlers:
             return refusal(404, "no such program")
         block = await run_in_threadpool(one.memory, request.query_params.get("what-if"))
         return Response(block, media_type="application/octet-stream", headers={**HEADERS, "Content-Encoding": "gzip"})
+
+    async def source(self, request: Request) -> Response:
+        one = _chosen(self.content(request).served, request)
+        if one is None:
+            return refusal(404, "no such program")
+        try:
+            return Response(await run_in_threadpool(one.source_file, request.query_params), media_type=JSON, headers=HEADERS)
+        except (KeyError, ValueError):
+            return refusal(404, "not found")
 
     async def recording(self, request: Request) -> Response:
         one = _chosen(self.content(request).served, request)

@@ -14,6 +14,7 @@ from os import stat
 from pathlib import Path
 
 from opscope.analysis.roofline import estimated_for
+from opscope.analysis.source_files import SOURCES
 from opscope.errors import OpscopeError
 from opscope.memory.pass_peaks import PassPeak, pass_peaks
 from opscope.program import Program
@@ -29,6 +30,7 @@ from opscope.render.wire.details import encode_details
 from opscope.render.wire.memory import packed_memory
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import pass_rows, shown_program
+from opscope.serve.source_files import source_answer
 from opscope.serve.sources import Served, what_if
 
 JSON, BYTES = "application/json", "application/octet-stream"
@@ -108,6 +110,10 @@ class ServedRecording(Served):
         if what == "details":
             start, stop = int(query["start"]), min(int(query["stop"]), program.node_count)
             return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES
+        if what == "source":
+            written = self.recording.file or Path(self.recording.name)
+            when = stat(written).st_mtime if written.exists() else None
+            return source_answer(program, query, self.recording.attrs.get(SOURCES, {}), when), JSON
         if what == "memory":
             question = query.get("what-if")
             answer = packed_memory(program, self.recording, 4) if question is None else what_if(program, question, self.recording)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import stat
 from pathlib import Path
 from stat import S_ISREG
 
 from opscope.analysis.enrich import enrich
+from opscope.analysis.source_files import SOURCES
 from opscope.errors import OpscopeError
 from opscope.memory.what_if import change_of
 from opscope.program import Program
@@ -18,6 +19,7 @@ from opscope.recording.model import Recording
 from opscope.render.wire.details import encode_details
 from opscope.render.wire.memory import packed_memory, packed_what_if
 from opscope.render.wire.program import encode_wire
+from opscope.serve.source_files import source_answer
 
 Read = Callable[[], Program]
 _QUICKLY = 4
@@ -54,7 +56,8 @@ class Served:
 
     def entry(self, number: int) -> dict[str, str]:
         """Its entry in the settings of the page."""
-        return {"name": self.name, "url": f"wire/{number}", "details": f"details/{number}", "memory": f"memory/{number}"}
+        parts = {part: f"{part}/{number}" for part in ("details", "memory", "source")}
+        return {"name": self.name, "url": f"wire/{number}", **parts}
 
     def stamp(self) -> tuple[int, int]:
         """Changes when the file does. While it is missing (editors delete and rewrite) or not a regular file, it counts as unchanged."""
@@ -106,6 +109,11 @@ class Served:
         program = self.program()
         with self._lock:
             return packed_memory(program, level=_QUICKLY) if question is None else what_if(program, question)
+
+    def source_file(self, query: Mapping[str, str]) -> bytes:
+        """The text of a file that a node comes from."""
+        program = self.program()
+        return source_answer(program, query, program.attrs.get(SOURCES, {}), self._stamp[0] / 1e9 if self.path is not None else None)
 
     def details(self, start: int, stop: int) -> bytes:
         program = self.program()

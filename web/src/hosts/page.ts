@@ -18,7 +18,7 @@ import type { ViewState } from "../ui/state/view";
 interface PageConfig {
   readonly sources: readonly (
     | { readonly name: string; readonly data: string; readonly memory: Readonly<Record<string, string>> }
-    | { readonly name: string; readonly url: string; readonly details: string; readonly memory: string }
+    | { readonly name: string; readonly url: string; readonly details: string; readonly memory: string; readonly source: string }
     | { readonly name: string; readonly recording: string }
   )[];
   readonly initial?: Partial<ViewState>;
@@ -70,7 +70,7 @@ function sourceOf(source: PageConfig["sources"][number]): SourceEntry {
     const url = address(source.memory);
     return {
       name,
-      at: { kind: "url", url: address(source.url), detailsUrl: address(source.details) },
+      at: { kind: "url", url: address(source.url), detailsUrl: address(source.details), sourceUrl: address(source.source) },
       memory: () => ({ kind: "url", url }),
     };
   }

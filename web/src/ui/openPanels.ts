@@ -37,6 +37,7 @@ export class OpenPanels {
       roofline: false,
       kernels: false,
       listing: false,
+      source: false,
       passes: true,
       styles: false,
     };

@@ -186,6 +186,7 @@ describe("several passes", () => {
         { module: "other", names: ["exp"], text: "of another module" },
       ],
       codes: async () => [],
+      sourceFile: async () => ({}),
     });
     const touched = async (pass: number, nodes: readonly number[]) => touchingNodes(passes, await passes.show(pass, "after"), nodes);
     expect(await touched(2, [2, 3, EXP])).toEqual([1]);

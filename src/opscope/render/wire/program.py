@@ -43,12 +43,12 @@ from opscope.render.wire.sections import Interner, SectionWriter
 from opscope.render.wire.types import write_types
 
 
-def encode_wire(program: Program, details: bool = True, own_text: bool = False) -> bytes:
+def encode_wire(program: Program, details: bool = True, own_text: bool = False, **fields: Any) -> bytes:
     """One program, as a recording without passes. Without details it is smaller and shows the same picture."""
     writer = ProgramWriter(details, own_text=own_text)
     with without_collecting():
         writer.add(0, program)
-        return writer.finish(program.name)
+        return writer.finish(program.name, **fields)
 
 
 class ProgramWriter:

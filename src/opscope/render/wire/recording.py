@@ -26,7 +26,7 @@ def encode_programs(recording: Recording) -> bytes:
     return writer.finish(recording.name, pass_rows(recording, [None] * len(recording), {}), {})
 
 
-def encode_recording(recording: Recording, progress: Progress | None = None, to_read: bool = False) -> bytes:
+def encode_recording(recording: Recording, progress: Progress | None = None, to_read: bool = False, **fields: Any) -> bytes:
     """The programs, rows and diffs of all passes, which can be decoded one by one; `to_read` with what only people read: the programs' own
     texts, the compiler's reasons, and the peaks of memory."""
     writer = ProgramWriter(shares_rows=True, own_text=to_read)
@@ -42,7 +42,7 @@ def encode_recording(recording: Recording, progress: Progress | None = None, to_
             diffs[recording.position(snapshot)] = comparison.diff
     reasons = {"reasons": notes_json(recording), "codes": codes_json(recording)} if to_read else {}
     peaks = peaks_of_page(recording) if to_read else {}
-    return writer.finish(recording.name, pass_rows(recording, rows, seconds, peaks), diffs, **reasons)
+    return writer.finish(recording.name, pass_rows(recording, rows, seconds, peaks), diffs, **reasons, **fields)
 
 
 def _add(writer: ProgramWriter, recording: Recording, snapshot: Snapshot) -> Program | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from opscope.analysis.enrich import enrich
+from opscope.analysis.source_files import SOURCES, source_texts
 from opscope.analysis.summary import MEASURED
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
@@ -91,7 +92,7 @@ def document(
     data: dict[str, Callable[[], bytes]] = {}
     for i, program in enumerate(programs):
         sources.append({"name": program.name, "data": f"opscope-data-{i}", "memory": {}})
-        data[f"opscope-data-{i}"] = partial(packed_wire, program, progress=progress)
+        data[f"opscope-data-{i}"] = partial(packed_wire, program, progress=progress, sources=options is not None and options.source_files)
         recording = program if isinstance(program, Recording) else None
         for index, snapshot in programs_with_memory(program).items():
             sources[i]["memory"][index] = f"opscope-memory-{i}-{index}"
@@ -106,12 +107,18 @@ def document(
     yield from page(programs[0].name, settings, f"<script>{script}</script>", blocks, policy(_hash(script)))
 
 
-def packed_wire(program: Program | Recording, details: bool = True, progress: Progress | None = None) -> bytes:
-    """The compressed wire of a program or recording. The same program always has the same bytes."""
+def packed_wire(program: Program | Recording, details: bool = True, progress: Progress | None = None, sources: bool = False) -> bytes:
+    """The compressed wire of a program or recording. The same program always has the same bytes, unless they include `sources`: the files
+    that nodes come from. Those that were recorded are always in it."""
+    texts = dict(program.attrs.get(SOURCES, {}))
+    if sources:
+        programs = (snapshot.program for snapshot in program) if isinstance(program, Recording) else [program]
+        texts |= source_texts(programs, texts)
+    fields = {SOURCES: texts} if texts else {}
     if isinstance(program, Recording):
-        wire = encode_recording(program, progress, to_read=True)
+        wire = encode_recording(program, progress, to_read=True, **fields)
     else:
-        wire = encode_wire(enrich(program), details, own_text=details)
+        wire = encode_wire(enrich(program), details, own_text=details, **fields)
     return gzip.compress(wire, compresslevel=7, mtime=0)
 
 

@@ -37,6 +37,7 @@ export function decodeRecording(bytes: Uint8Array, fetched?: FetchedDetails): Re
     passes: sections.fields.passes as PassRow[],
     reasons: (sections.fields.reasons as Reason[] | undefined) ?? [],
     codes: (sections.fields.codes as NodeCode[] | undefined) ?? [],
+    sources: (sections.fields.sources as Record<string, string> | undefined) ?? {},
     program: (content) => tables.program(programs[String(content)], content),
     diff: (pass) => {
       if (!sections.has(`diff${pass}`)) return undefined;

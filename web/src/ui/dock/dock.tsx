@@ -11,6 +11,7 @@ import type { Docked } from "./docked";
 import { KernelPanel } from "./kernelPanel";
 import { MemoryPanel } from "./memoryPanel";
 import { RooflinePanel } from "./rooflinePanel";
+import { SourcePanel } from "./sourcePanel";
 import { TextPanel } from "./textPanel";
 
 const PANELS: { readonly [name in DockPanel]: { readonly title: string; readonly Panel: (docked: Docked) => JSX.Element } } = {
@@ -20,6 +21,7 @@ const PANELS: { readonly [name in DockPanel]: { readonly title: string; readonly
   roofline: { title: "Roofline", Panel: RooflinePanel },
   kernels: { title: "Kernels", Panel: KernelPanel },
   listing: { title: "Text", Panel: TextPanel },
+  source: { title: "Source", Panel: SourcePanel },
 };
 
 export function Dock({ session, sizes }: { readonly session: Session; readonly sizes: PanelSizes }): JSX.Element | null {

@@ -9,6 +9,7 @@ import type { Code, PassDiff, PassRow, Reason, RecordingData } from "../../core/
 import type { ProgramData } from "../../core/program/types";
 import { bytesOf } from "./bytes";
 import { RemoteDetails } from "./details";
+import type { SourceText } from "./kernelProtocol";
 import type { WireAt } from "./protocol";
 
 export type PassMode = Moment;
@@ -18,6 +19,9 @@ export interface PassProgram {
   readonly program: ProgramData;
   readonly remote: RemoteDetails | undefined;
 }
+
+/** The text of a file that a node comes from, or why it is not there. */
+export type SourceFile = (node: number, file: string) => Promise<SourceText>;
 
 /** Where programs and diffs come from: the page itself, or the server. */
 interface PassSource {
@@ -29,6 +33,7 @@ interface PassSource {
   reasons(): Promise<readonly Reason[]>;
   /** The code of a node's kernel, in the files of the dump. */
   codes(pass: number, node: string): Promise<readonly Code[]>;
+  sourceFile(pass: number, node: number, file: string): Promise<SourceText>;
   /** Rows, as far as they are compared. */
   refresh?(peaks: boolean): Promise<readonly PassRow[]>;
 }
@@ -75,6 +80,11 @@ export class Passes {
   /** The code of the kernel of a node of the program after a pass, in the files of the dump. */
   codes(pass: number, node: string): Promise<readonly Code[]> {
     return this.source.codes(pass, node);
+  }
+
+  /** The text of a file that a node of the program after a pass comes from. */
+  sourceFile(pass: number, node: number, file: string): Promise<SourceText> {
+    return this.source.sourceFile(pass, node, file);
   }
 
   valid(pass: number): number {
@@ -197,7 +207,7 @@ export class Passes {
 }
 
 /** What was opened: the passes of a recording, or a single program. */
-export type Opened = { readonly passes: Passes } | PassProgram;
+export type Opened = { readonly passes: Passes } | (PassProgram & { readonly sourceFile: SourceFile });
 
 /** Fetches, unpacks and decodes what is at an address. */
 export async function open(at: WireAt, progress: (part: number) => void): Promise<Opened> {
@@ -205,7 +215,19 @@ export async function open(at: WireAt, progress: (part: number) => void): Promis
   const bytes = await bytesOf(at, progress);
   const remote = at.kind === "url" && at.detailsUrl ? new RemoteDetails(at.detailsUrl) : undefined;
   const recording = decodeRecording(bytes, remote && ((node) => remote.get(node)));
-  return recording.passes.length ? { passes: new Passes(embedded(recording)) } : { program: recording.program(0), remote };
+  if (recording.passes.length) return { passes: new Passes(embedded(recording)) };
+  const url = at.kind === "url" ? at.sourceUrl : undefined;
+  const sourceFile: SourceFile = async (node, file) =>
+    url ? ((await (await fetch(`${url}?${sourceQuery(node, file)}`)).json()) as SourceText) : embeddedSource(recording, file);
+  return { program: recording.program(0), remote, sourceFile };
+}
+
+const sourceQuery = (node: number, file: string): string => `node=${node}&file=${encodeURIComponent(file)}`;
+
+function embeddedSource({ sources }: RecordingData, file: string): SourceText {
+  return file in sources
+    ? { text: sources[file] }
+    : { problem: `${file} is not in this page; opscope export --source-files, or opscope.record(…, sources=True), puts it there` };
 }
 
 /** A recording that came with the page. */
@@ -217,6 +239,7 @@ function embedded(recording: RecordingData): PassSource {
     reasons: () => Promise.resolve(recording.reasons),
     codes: (pass, node) =>
       Promise.resolve(recording.codes.filter((code) => code.node === node && code.module === recording.passes[pass].module)),
+    sourceFile: (_, __, file) => Promise.resolve(embeddedSource(recording, file)),
   };
 }
 
@@ -244,5 +267,6 @@ async function remoteRecording(address: string): Promise<PassSource> {
     },
     reasons: async () => (await (await get("reasons")).json()) as Reason[],
     codes: async (pass, node) => (await (await get(`code/${pass}?node=${encodeURIComponent(node)}`)).json()) as Code[],
+    sourceFile: async (pass, node, file) => (await (await get(`source/${pass}?${sourceQuery(node, file)}`)).json()) as SourceText,
   };
 }

@@ -25,7 +25,7 @@ import type { PackedTexts } from "./packedTexts";
 export type WireAt =
   | { readonly kind: "base64"; readonly text: string }
   | { readonly kind: "bytes"; readonly bytes: ArrayBuffer }
-  | { readonly kind: "url"; readonly url: string; readonly detailsUrl?: string }
+  | { readonly kind: "url"; readonly url: string; readonly detailsUrl?: string; readonly sourceUrl?: string }
   /** A recording that a server holds: its passes, programs and diffs are under this address. */
   | { readonly kind: "recording"; readonly url: string };
 

@@ -12,7 +12,7 @@ import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import { opensInHalves } from "../../core/view/twoHalves/columns";
 import type { Cells } from "./cells";
 import type { ShownMemory } from "./memory";
-import type { Passes, PassShown } from "./passes";
+import type { Passes, PassShown, SourceFile } from "./passes";
 import type { ProgramSummary, WireAt } from "./protocol";
 import type { Table } from "./table";
 import type { ShownText } from "./text";
@@ -32,6 +32,8 @@ export class EngineState {
   passShown: PassShown | undefined;
   /** Where to fetch attributes that did not come with the program. */
   remote: RemoteDetails | undefined;
+  /** The text of a file that a node comes from, if what is open is not a recording. */
+  sourceFile: SourceFile | undefined;
   drawn: Drawn | undefined;
   table: Table | undefined;
   memory: ShownMemory | undefined;

@@ -239,6 +239,13 @@ export const COMMANDS: readonly Command[] = [
   },
   { name: "Kernels", keys: "q", what: "Kernels: one step in the order of time", press: "q", ...panel("kernels") },
   { name: "Text", keys: "x", what: "Text: the program line by line, before and after a pass", press: "x", ...panel("listing") },
+  {
+    name: "Source",
+    keys: "X",
+    what: "Source: the lines of your program, and how many nodes come from each",
+    press: "X",
+    ...panel("source"),
+  },
   { name: "Styles", ...panel("styles") },
   {
     name: "Compare with…",

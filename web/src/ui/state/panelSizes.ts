@@ -12,6 +12,7 @@ const SIZED = [
   "roofline",
   "kernels",
   "listing",
+  "source",
   "passes",
 ] as const satisfies readonly PanelName[];
 const LEAST = 120;

@@ -95,6 +95,8 @@ export interface RecordingData {
   diff(pass: number): PassDiff | undefined;
   readonly reasons: readonly Reason[];
   readonly codes: readonly NodeCode[];
+  /** The files of the user's program that came with the page, by name. */
+  readonly sources: Readonly<Record<string, string>>;
 }
 
 /** The code of a kernel: in a file of the dump, or, if that is empty, in the recording. */

@@ -3,7 +3,7 @@ import { cellsAt, cost, roofline } from "./cost";
 import { chain, edge, gradient, group, markdown, node, output, overview, saved, trace } from "./facts";
 import { picture, png, svg } from "./files";
 import type { Handlers } from "./handler";
-import { kernel } from "./kernel";
+import { kernel, source } from "./kernel";
 import { lane } from "./lane";
 import { load, nodeData } from "./load";
 import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage, memoryWhatIf } from "./memory";
@@ -65,6 +65,7 @@ export const HANDLERS: Handlers = {
   history,
   reasons,
   kernel,
+  source,
   follow,
   match,
 };

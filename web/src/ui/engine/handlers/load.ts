@@ -10,6 +10,7 @@ export const load: Handler<"load"> = async (state, { at }, { progress }) => {
   state.passShown = undefined;
   const opened = await open(at, (part) => progress(part * 0.8, ""));
   state.passes = "passes" in opened ? opened.passes : undefined;
+  state.sourceFile = "passes" in opened ? undefined : opened.sourceFile;
   state.drawn = undefined;
   state.layouts = new LayoutCache();
   if ("passes" in opened) await turnTo(state, { index: 0, mode: "after", colours: false });
