@@ -38,7 +38,7 @@ def fusion_reasons(recording: Recording, node: str) -> list[FusionNote]:
     if not notes:
         raise OpscopeError(
             f"{recording.name}: no reasons for fusions; XLA writes them (priority_fusion_dump.txt) when it compiles for a GPU with "
-            "xla_dump_to and xla_dump_hlo_pass_re=.*"
+            "xla_dump_to and xla_dump_hlo_pass_re=.*, and rec.torch(…, codegen=True) records those of Inductor"
         )
     alone, together = set[tuple[str, str]](), set[tuple[str, str]]()
     for snapshot in recording.with_node(node):
@@ -49,7 +49,7 @@ def fusion_reasons(recording: Recording, node: str) -> list[FusionNote]:
     about = _about(notes, alone) or _about(notes, together)
     if not about:
         raise OpscopeError(
-            f"{recording.name}: XLA noted nothing about {node!r}: it was neither a producer nor a consumer when fusions were chosen"
+            f"{recording.name}: it noted nothing about {node!r}: it was neither a producer nor a consumer when fusions were chosen"
         )
     return about
 

@@ -68,6 +68,7 @@ class Recorder:
         self._cleanups: list[Callable[[], None]] = []
         self._attrs: dict[str, Any] = {}
         """Attributes that are not written yet."""
+        self._lists: dict[str, list[Any]] = {}
         self._remarks: list[str] = []
         self._lost: dict[str, int] = {}
         """By the reason, how many snapshots could not be written."""
@@ -112,6 +113,13 @@ class Recorder:
         """Set attributes of the whole recording, such as the compiler and its version. On a full disk, they are written later."""
         self._attrs |= attrs
         self._write_attrs()
+
+    def append(self, name: str, rows: Iterable[Any]) -> None:
+        """Add to an attribute of the whole recording that is a list."""
+        kept = self._lists.setdefault(name, [])
+        kept.extend(rows)
+        if kept:
+            self.set(**{name: kept})
 
     def _write_attrs(self) -> None:
         remarks = [*self._remarks, *self._losses()]

@@ -48,14 +48,8 @@ def record_jax(
             dump = read_dump(directory)
             for snapshot in dump:
                 recorder.snapshot(snapshot.program, snapshot.name, pipeline=snapshot.pipeline, module=_title(snapshot.module, module))
-            kept = beside_passes(dump)
-            kept_before = recorder.recording.attrs
-            recorder.set(
-                **{
-                    name: [*kept_before.get(name, ()), *({**each, "module": _title(each["module"], module)} for each in rows)]
-                    for name, rows in kept.items()
-                }
-            )
+            for name, rows in beside_passes(dump).items():
+                recorder.append(name, [{**each, "module": _title(each["module"], module)} for each in rows])
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return compiled

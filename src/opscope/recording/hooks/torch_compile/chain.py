@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from opscope.program import Node, NodeKey, Path, Program
+from opscope.recording.dumps.fusion_notes import FusionNote
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, inputs_of_dynamo, joined, keys_of, program_of, result_names
 from opscope.recording.hooks.torch_compile.inherit import Places, lowered_places
 from opscope.recording.hooks.torch_compile.lineage import aot_origins, partition_origins, placed, retargeted
 from opscope.recording.hooks.torch_compile.rewrites import Rewrites
 from opscope.recording.model import Origin
+from opscope.recording.reasons import REASONS
 
 if TYPE_CHECKING:
     from opscope.recording.recorder import Recorder
@@ -104,6 +106,10 @@ class Chain:
             results = last.results if len(last.results) == len(program.main.outputs) else None
         self.parts[part] = Part(program, {}, [], results)
         self._write(name, pipeline, seconds, placed(origins, part))
+
+    def noted(self, notes: Iterable[FusionNote]) -> None:
+        """The compiler said why it fused nodes, or did not."""
+        self._recorder.append(REASONS, [note.to_json() for note in notes])
 
     def inputs_of(self, part: str) -> dict[str, Node]:
         """The inputs of a part, by name."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.program import GraphBuilder, Node, NodeKey, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.export import ENTRY
 from opscope.readers.torch.values import dimension
+from opscope.recording.hooks.torch_compile.fusion_log import FusionLog
 from opscope.recording.hooks.torch_compile.remarks import TorchRemarks
 from opscope.recording.model import Origin
 
@@ -34,6 +35,7 @@ def watching_scheduler(chain: Chain, part: str, remarks: TorchRemarks) -> Iterat
     before, after = [getattr(config, name) for name in names]
     pipeline = ("scheduler", part) if part else ("scheduler",)
     started = 0.0
+    log = FusionLog()
 
     def pre_fusion(nodes: Any) -> Any:
         nonlocal started
@@ -52,9 +54,11 @@ def watching_scheduler(chain: Chain, part: str, remarks: TorchRemarks) -> Iterat
         with remarks.safely("the scheduler"):
             program = program_of_schedule(nodes, chain.title, chain.inputs_of(part))
             chain.lowered(program, _fusion_origins(nodes), "after fusion", pipeline, part, seconds)
+            kernels = {node.get_name(): [member.get_name() for member in _members(node)] for node in nodes if _is_fused(node)}
+            chain.noted(log.notes(chain.title, part, kernels))
         return nodes
 
-    with config.patch({names[0]: pre_fusion, names[1]: post_fusion}):
+    with config.patch({names[0]: pre_fusion, names[1]: post_fusion}), log.listening():
         yield
 
 
