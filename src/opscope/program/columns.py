@@ -14,7 +14,7 @@ from opscope.program.values import ROLES, Details, Link, Role, TensorType, Value
 
 LARGE = 16 << 20
 """A text of so many characters, which has a hundred thousand nodes, is read into columns. Objects are faster, as long as there are few."""
-_PASSES = 2
+_PASSES = 8
 """Who goes over the nodes of a graph more often than that gets objects, which stay."""
 _BATCH = 4096
 _ROLE_NUMBERS = {role: number for number, role in enumerate(ROLES)}
