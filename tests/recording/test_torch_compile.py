@@ -14,6 +14,7 @@ import pytest
 from conftest import diff_of
 
 import opscope
+from opscope.cli.diff import diff_lines
 from opscope.errors import OpscopeError
 from opscope.loading import load_timed
 from opscope.recording.kernel_code import kernel_code
@@ -185,8 +186,12 @@ def test_replacements_inherit_the_module_and_line_of_what_they_replace(training:
 
 
 def test_a_rule_that_only_removes_is_recorded_too(training: Run) -> None:
-    removing = [o for s in training.recording for o in s.origins if o.rule == "pointless_permute_pair"]
-    assert removing and all(o.old and not o.new and o.where is not None for o in removing)
+    """And `opscope diff` names it behind each node."""
+    removing = [(s, o) for s in training.recording for o in s.origins if o.rule == "pointless_permute_pair"]
+    assert removing and all(o.old and not o.new and o.where is not None for _, o in removing)
+    snapshot, origin = removing[0]
+    lines = diff_lines(diff_of(training.recording, snapshot.index), None)
+    assert [line for line in lines if line.startswith(f"− {origin.old[0][1]}:") and line.endswith(": pointless_permute_pair")]
 
 
 def test_the_partition_calls_forward_and_backward_and_says_what_is_computed_twice(training: Run) -> None:

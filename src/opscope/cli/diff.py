@@ -154,7 +154,7 @@ def diff_lines(diff: Diff, most: int | None) -> list[str]:
         ("rewritten", [_rewritten(match) for match in rewrites]),
         ("replaced", [_replaced(match) for match in (*diff.replaced, *diff.undecided)]),
         ("added", [f"+ {_line(diff.b, key)}" for key in diff.added]),
-        ("removed", [f"− {_line(diff.a, key)}" for key in diff.removed]),
+        ("removed", [f"− {_line(diff.a, key)}{_by(diff, key)}" for key in diff.removed]),
         ("changed", [_changed(match) for match in diff.changed]),
     )
     by_module = [str(group) for group in change_groups(diff)]
@@ -203,6 +203,12 @@ def _section(title: str, lines: list[str], most: int | None) -> list[str]:
 
 def _line(program: Program, key: Any) -> str:
     return ellipsize(program[key[0]][key[1]].short_text, _LONGEST_NODE, middle=True) + f"  in {key[0]}"
+
+
+def _by(diff: Diff, key: Any) -> str:
+    """Which pattern removed a node, if the compiler said so."""
+    rule = diff.removed_by.get(key, "")
+    return f": {rule}" if rule else ""
 
 
 def _named(keys: Any) -> str:

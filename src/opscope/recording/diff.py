@@ -167,6 +167,11 @@ class Diff:
         return tuple([self._keys_b[y] for y, x in enumerate(pairs.counterpart_b) if x == -1 and y not in derived])
 
     @cached_property
+    def removed_by(self) -> dict[NodeKey, str]:
+        """The rule that removed a node and put nothing new in its place: the name of a pattern, as the compiler gave it."""
+        return {key: origin.rule for origin in self.origins if origin.rule and not origin.new for key in origin.old}
+
+    @cached_property
     def rewritten(self) -> tuple[tuple[NodeKey, ...], tuple[NodeKey, ...]]:
         """Nodes that were added and removed by rewrites of several nodes, which match as a group although none of them is the same.
 
