@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from jax._src.ad_checkpoint import saved_residuals
-from scanned_steps import LOSSES, X, step, weights
+from scanned_steps import LAYERS, LOSSES, X, step, weights
 
+import opscope
 from opscope.readers import capture_object
 from opscope.render.saved import saved_for_backward
 
@@ -20,6 +24,16 @@ def test_saved_values_are_the_residuals_of_jax(name: str) -> None:
     for stage in ("jaxpr", "stablehlo", "hlo"):
         saved = saved_for_backward(capture_object(step(name), weights(name), X, stage=stage))
         assert (len(saved), sum(value.bytes or 0 for value in saved)) == expected, stage
+
+
+def test_the_arrows_of_open_scans_sum_to_what_is_saved(tmp_path: Path) -> None:
+    """The body of a scan is open at first sight; its edges carry the stacks that the scan saves."""
+    program = capture_object(step("scan"), weights("scan"), X, stage="jaxpr")
+    opscope.save(program, tmp_path / "step.svg", forward_backward=True)
+    text = (tmp_path / "step.svg").read_text("utf-8")
+    assert text.count(f"scan ×{LAYERS}") >= 2
+    sizes = [float(size) * (1000 if kilo else 1) for size, kilo in re.findall(r">(?:\d+ )?saved · ([\d.]+) (k?)B<", text)]
+    assert sum(sizes) == pytest.approx(sum(value.bytes or 0 for value in saved_for_backward(program)), rel=0.01)
 
 
 def test_nothing_inside_a_fusion_is_saved() -> None:

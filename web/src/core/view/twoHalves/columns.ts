@@ -8,7 +8,7 @@ import { PAGE } from "../initial/depth";
 import { hasAllLoopsOpen, openLoops } from "../initial/loops";
 import { halvesOf, NO_HALVES } from "./halves";
 import { build } from "../build";
-import { savedOutputs, storageOf } from "./saved";
+import { savedOutputs, stacksOf, storageOf } from "./saved";
 
 /** The greatest depth that is tried by default. */
 const DEEPEST_TRIED = 4;
@@ -47,11 +47,14 @@ function savedTexts(program: ProgramData, visible: Visible, block: Uint8Array): 
   const { outputs, types } = program;
   const saved = savedOutputs(program);
   const storage = storageOf(program);
+  const stacks = stacksOf(program);
   const counted = new Set<number>();
   return Array.from(visible.edgeSource, (source, e) => {
     if (visible.edgeKind[e] !== EdgeKind.Data || block[source] !== Block.Forward || block[visible.edgeTarget[e]] !== Block.Backward)
       return undefined;
-    const values = [...new Set((visible.edgeValues?.[e] ?? []).map((at) => storage[at]))].filter((at) => saved.has(at));
+    const values = [...new Set((visible.edgeValues?.[e] ?? []).flatMap((at) => [storage[at], ...(stacks.get(storage[at]) ?? [])]))].filter(
+      (at) => saved.has(at),
+    );
     const fresh = values.filter((at) => !counted.has(at));
     for (const at of fresh) counted.add(at);
     if (fresh.length === 0) return values.length > 1 ? "same tensors" : values.length ? "same tensor" : undefined;

@@ -1,7 +1,7 @@
 /** Which values the forward half of a training step saves for the backward half: one definition for arrows and panels. */
 import { memoized } from "../../base/memoized";
 import { BACKWARD, DIRECTION, FORWARD, groupingNamed, RECOMPUTED } from "../../program/names";
-import { Forwards } from "../../program/ops";
+import { Control, Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import type { ProgramData } from "../../program/types";
 import { traitsOf } from "../traits";
@@ -74,6 +74,35 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
     }
   }
   return saved;
+});
+
+/**
+ * The saved stacks that a value in the body of a scan fills, one part in each iteration, by positions in the table of outputs. Where the
+ * scan is open, edges begin at that value.
+ */
+export const stacksOf = memoized((program: ProgramData): ReadonlyMap<number, readonly number[]> => {
+  const { calls, graphOutputs, inputs, nodeOp, nodePlace, ops, outputs } = program;
+  const { parameters } = traitsOf(program).index;
+  const saved = savedOutputs(program);
+  const storage = storageOf(program);
+  const stacks = new Map<number, number[]>();
+  const placeOf = (value: number, output: number): number => storage[outputs.start[value] + Math.max(0, output)];
+  const fills = (inner: number, at: number): void => void stacks.set(inner, [...(stacks.get(inner) ?? []), at]);
+  for (const [at, { node }] of saved) {
+    if (ops.control[nodeOp[node]] !== Control.Scan || calls.start[node] === calls.start[node + 1]) continue;
+    const graph = calls.value[calls.start[node]];
+    const first = graphOutputs.start[graph];
+    const result = first + at - outputs.start[node];
+    const value = graphOutputs.value[result];
+    fills(placeOf(value, graphOutputs.extra[result]), at);
+    // What an iteration gets from the one before it, and the first from outside.
+    const operand = parameters.value.subarray(parameters.start[graph], parameters.start[graph + 1]).indexOf(value);
+    const carried = operand - nodePlace[node];
+    if (operand < 0 || carried < 0 || first + carried >= graphOutputs.start[graph + 1]) continue;
+    fills(placeOf(graphOutputs.value[first + carried], graphOutputs.extra[first + carried]), at);
+    fills(placeOf(inputs.value[inputs.start[node] + operand], inputs.extra[inputs.start[node] + operand]), at);
+  }
+  return stacks;
 });
 
 const HALVES = new Map([
