@@ -45,3 +45,17 @@ def test_a_damaged_file_is_skipped_with_its_reason(run: Path, tmp_path: Path) ->
     recording = open_recording(graph)
     assert [snapshot.title for snapshot in recording] == STAGES[:2]
     assert any("output_code.py: is not Python" in reason for reason in recording.skipped)
+
+
+def test_generated_code_opens_by_itself(run: Path, tmp_path: Path) -> None:
+    """Wherever it was copied to, and whatever it is called; other Python is still a place to look for a callable."""
+    code = next(run.rglob("model__0_forward_1.0/output_code.py"))
+    copy = tmp_path / "kernels.py"
+    shutil.copy(code, copy)
+    (snapshot,) = open_recording(copy)
+    launches = [node for node in snapshot.program.main if node.role == "op"]
+    whole = [node for node in open_recording(code.parent)[-1].program.main if node.role == "op"]
+    assert [(node.id, node.op, node.inputs) for node in launches] == [(node.id, node.op, node.inputs) for node in whole]
+    assert any("extern" in node.attrs.get("code", "") for node in launches)
+    (tmp_path / "model.py").write_text("import torch\n\ndef make():\n    return torch.nn.Linear(2, 2)\n")
+    assert not is_recording_source(tmp_path / "model.py")

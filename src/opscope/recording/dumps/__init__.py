@@ -44,7 +44,12 @@ BUILT_IN: tuple[Dump, ...] = (
     Dump("hidet", "opscope.recording.dumps.hidet", "hidet dumps (save_graph_instrument)"),
     Dump("aitemplate", "opscope.recording.dumps.aitemplate", "AITemplate dumps (LOGLEVEL=DEBUG)"),
     TORCH,
-    Dump("torch-debug", "opscope.recording.dumps.torch_debug", "torch.compile debug directories (TORCH_COMPILE_DEBUG)"),
+    Dump(
+        "torch-debug",
+        "opscope.recording.dumps.torch_debug",
+        "torch.compile debug directories (TORCH_COMPILE_DEBUG)",
+        file_sign=rb"(?m)^from torch\._inductor\.codegen\.memory_planning import _align as align\r?$",
+    ),
     Dump("fx-texts", "opscope.recording.dumps.fx_texts", "fx graphs as text (depyf, VLLM_DEBUG_DUMP_PATH)"),
     Dump("snapshots", "opscope.recording.dumps.snapshots", "snapshots of opscope.record(directory=…)"),
 )

@@ -2,7 +2,7 @@
 
     torch_compile_debug/run_2026_11_16_…-pid_28298/torchinductor/model__0_forward_1.0/fx_graph_readable.py
 
-Any directory from the top down to that of one graph can be opened.
+Any directory from the top down to that of one graph can be opened, and generated code (`output_code.py`) by itself.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def is_dump(directory: Path, names: Iterable[str]) -> bool:
 
 
 def read_dump(directory: Path, progress: Progress | None = None) -> Recording:
+    if directory.is_file():
+        return _of_code(directory)
     graphs = _graphs(directory)
     writer = StoreWriter(attrs={"producer": "torch.compile (TORCH_COMPILE_DEBUG)", "ids": "names", "source": directory.name})
     skipped: list[str] = []
@@ -46,6 +48,15 @@ def read_dump(directory: Path, progress: Progress | None = None) -> Recording:
         if progress:
             progress(done / len(graphs))
     return writer.finished(str(directory), skipped)
+
+
+def _of_code(path: Path) -> Recording:
+    """The launches of generated code whose graph is not there."""
+    writer = StoreWriter(attrs={"producer": "torch.compile (generated code)", "ids": "names", "source": path.name})
+    pipeline, title = _STAGES[_CODE]
+    program = _launches(Source(path).read_text(), path.stem, None)
+    writer.add(program, title, pipeline=(pipeline,), module=path.stem, attrs={"file": path.name})
+    return writer.finished(str(path), [])
 
 
 def _graphs(directory: Path) -> list[Path]:
