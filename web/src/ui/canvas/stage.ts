@@ -46,6 +46,8 @@ export interface StageEvents {
 /** Boxes and edges that one frame can paint; more come as a picture. */
 const MOST_PER_FRAME = 3600;
 const CAMERA_MS = 260;
+/** How far the map reaches from the lower right corner, with its margin (minimap.tsx). */
+const MAP_CORNER = { width: 182, height: 142 };
 
 /** A title keeps this distance from the edges of the screen. */
 const TITLE_MARGIN = 16;
@@ -306,8 +308,16 @@ export class Stage {
     const { width, height } = this.room;
     const inside = on.x >= 0 && on.y >= 0 && on.x + on.w <= (this.width + width) / 2 && on.y + on.h <= height;
     const scale = clampScale(closer ? 1 : Math.max(this.camera.scale, 0.75));
-    if (inside && !closer && this.camera.scale >= 0.5) return undefined;
+    if (inside && !this.isBelowMap(on) && !closer && this.camera.scale >= 0.5) return undefined;
     return fit(rect, this.width, this.height, scale);
+  }
+
+  /** The map of the whole is in the lower right corner, unless the whole is in sight. */
+  private isBelowMap(on: Rect): boolean {
+    const { w, h } = this.shown!.bounds;
+    const { scale } = this.camera;
+    if (w * scale <= this.width && h * scale <= this.height) return false;
+    return on.x + on.w > this.width - MAP_CORNER.width && on.y + on.h > this.height - MAP_CORNER.height;
   }
 
   /** Paint at the next frame. */

@@ -104,11 +104,11 @@ export function Canvas({
       </div>
       <div class="foot">
         {shown && <Legend session={session} />}
+        {shown && <Hints session={session} />}
         <div class="status">
           {shown && <Counts session={session} />}
           <Zoom session={session} />
         </div>
-        {shown && <Hints session={session} />}
       </div>
     </main>
   );
