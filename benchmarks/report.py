@@ -51,6 +51,7 @@ OTHERS = {
     "diff": "Matching nodes across passes",
     "truth": "Links of passes against ground truth",
     "original_values": "Links of passes against XLA's own record",
+    "histories": "Rows and histories against the raw text",
     "backward_links": "Linking backward to forward",
     "memory": "Memory of compiled programs",
     "torch_memory": "Memory of PyTorch's training steps",

@@ -61,6 +61,8 @@ def test_xla_says_why_a_node_was_fused_or_was_not(dump: Path, capsys: pytest.Cap
             "tanh.4 with negate.5: 1.5 µs fused, 2.033 µs unfused, by XLA's estimate",
             "tanh.4 was fused into negate.5, as fusion.12",
         ], "the last estimate; the body's node is the one that was fused"
+    assert main(["passes", str(dump), "--why", "add.99"]) == 2
+    assert "no pass has a node 'add.99'" in capsys.readouterr().err
     assert main(["passes", str(dump), "--why", "add.9", "--json"]) == 2
     assert "noted nothing" in capsys.readouterr().err
     assert main(["passes", str(dump), "--why", "dot.3", "--json"]) == 0

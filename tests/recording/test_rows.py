@@ -9,8 +9,9 @@ import pytest
 from browser.recordings import start, without_idle
 
 import opscope
-from opscope.recording.model import Recording
-from opscope.recording.rows import row_of
+from opscope.recording.change_groups import change_groups
+from opscope.recording.model import Recording, Snapshot
+from opscope.recording.rows import Row, row_of
 from opscope.render.wire.recording import pass_rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -39,9 +40,20 @@ def check(recording: Recording) -> None:
             continue
         row = row_of(recording, snapshot)
         assert before.nodes + row.added + row.copied - row.removed - row.merged == snapshot.nodes, (snapshot.title, row)
+        if not row.unchanged and not recording.repeats(snapshot):
+            check_page(recording, snapshot, row)
         recording.forget_diff(snapshot.index)
         compared += not row.unchanged
     assert compared, "no pass changed anything, so nothing was checked"
+
+
+def check_page(recording: Recording, snapshot: Snapshot, row: Row) -> None:
+    """The page marks the nodes of the groups that it lists by module; the table of `opscope passes` counts them."""
+    difference = recording.diff(snapshot.index)
+    assert difference is not None
+    groups = change_groups(difference)
+    shown = [len({key for group in groups for key in getattr(group, name)}) for name in ("added", "removed")]
+    assert shown == [row.added, row.removed], snapshot.title
 
 
 def test_a_pass_keeps_its_number_in_a_part_of_its_recording(tmp_path: Path) -> None:

@@ -86,6 +86,10 @@ def command(
         from opscope.analysis.devices import device_of
 
         chosen_device = device_of(device)
+    if why is not None:
+        from opscope.recording.reasons import check_texts
+
+        check_texts(source, why)
     with progress(f"reading {source}") as report:
         recording = open_recording(source, report, format=from_format)
     if module is not None:

@@ -28,6 +28,10 @@ NOTHING_RECORDED = (
 )
 
 
+def no_node(id: str) -> str:
+    return f"no pass has a node {id!r}; `opscope passes SOURCE --find TEXT` searches all of them"
+
+
 class Origin(NamedTuple):
     """Nodes of the snapshot before (`old`) that became nodes of this one (`new`), as reported by the compiler.
 
@@ -214,7 +218,7 @@ class Recording(Displayed, Sequence[Snapshot]):
                 if contents[snapshot.content]:
                     last[snapshot.module] = snapshot
         if not last:
-            raise OpscopeError(f"{self.name}: no pass has a node {id!r}; `opscope passes SOURCE --find TEXT` searches all of them")
+            raise OpscopeError(f"{self.name}: {no_node(id)}")
         return list(last.values())
 
     def only(self, which: int | str) -> Recording:

@@ -6,11 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from opscope.errors import OpscopeError
-from opscope.recording.dumps.fusion_notes import FusionNote, fusion_notes
-from opscope.recording.model import Recording
+from opscope.recording.dumps.fusion_notes import NOTES_FILE, FusionNote, fusion_notes
+from opscope.recording.model import Recording, no_node
 
 REASONS = "reasons"
 """The attribute of a recording with what the compiler noted, as JSON."""
+
+_NO_NOTES = (
+    "{}: no reasons for fusions; XLA writes them (priority_fusion_dump.txt) when it compiles for a GPU with xla_dump_to and "
+    "xla_dump_hlo_pass_re=.*, and rec.torch(…, codegen=True) records those of Inductor"
+)
+
+
+def check_texts(source: str, node: str) -> None:
+    """Raise what `fusion_reasons` would about a dump of XLA, if its files show it: parsing a hundred of them takes much longer."""
+    directory = Path(source)
+    if not directory.is_dir():
+        return
+    texts = [path for path in directory.iterdir() if path.suffix == ".txt" and path.name.startswith("module_")]
+    if not texts:
+        return
+    if not any(path.name.endswith(NOTES_FILE) for path in texts):
+        raise OpscopeError(_NO_NOTES.format(source))
+    if not any(node.encode() in path.read_bytes() for path in texts):
+        raise OpscopeError(f"{source}: {no_node(node)}")
 
 
 def notes_of(recording: Recording) -> list[FusionNote]:
@@ -36,10 +55,7 @@ def fusion_reasons(recording: Recording, node: str) -> list[FusionNote]:
     """
     notes = notes_of(recording)
     if not notes:
-        raise OpscopeError(
-            f"{recording.name}: no reasons for fusions; XLA writes them (priority_fusion_dump.txt) when it compiles for a GPU with "
-            "xla_dump_to and xla_dump_hlo_pass_re=.*, and rec.torch(…, codegen=True) records those of Inductor"
-        )
+        raise OpscopeError(_NO_NOTES.format(recording.name))
     alone, together = set[tuple[str, str]](), set[tuple[str, str]]()
     for snapshot in recording.with_node(node):
         alone.add((snapshot.module, node))

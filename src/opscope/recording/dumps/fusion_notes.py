@@ -21,7 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_FILE = re.compile(r"(?P<module>module_\d+\..+)\.priority_fusion_dump\.txt")
+NOTES_FILE = ".priority_fusion_dump.txt"
+_FILE = re.compile(r"(?P<module>module_\d+\..+)" + re.escape(NOTES_FILE))
 _FIELD = re.compile(r'    (\w+): (?:"([^"]*)"|(\S+))$')
 _KIND = re.compile(r"  (fusion|producer_ineligible|update_priority) \{$")
 

@@ -1,0 +1,186 @@
+"""Checks rows and histories of a dump of XLA against its raw text, with a reader of its own: names, opcodes, op_names and original values.
+
+    python benchmarks/histories.py DIRECTORY …   dumps of programs that `original_values.py --label` compiled
+
+opscope reads the dumps without labels. Of the rows (one per pass that changed something), some are chosen at random: a row is right if
+nodes before and after agree with the text, if added + copied - removed - merged is their difference, and if nothing is called added or
+removed whose name is in both texts with the same opcode. Of the histories of nodes of the last program, some are chosen at random: a step
+is "right" if the text ties every node after it to one before it: by name, by the label that XLA moved, by an equal opcode and op_name, or
+as a fusion of one of them. It is "wrong" if the label of a node after it was on other nodes than those named; "incomplete" if a node is
+called added or removed, and its label was or is on another. What the text does not decide is "for the eye", and printed. `--keep` appends
+the figures to benchmarks/results/histories.jsonl.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from original_values import without_labels
+from results import Figure, keep
+
+from opscope.program import NodeKey
+from opscope.recording.history import Step
+from opscope.recording.model import Recording, Snapshot
+from opscope.recording.rows import row_of
+from opscope.recording.sources import open_recording
+
+_SEED = 2026
+_ROWS, _HISTORIES = 24, 20
+_LINE = re.compile(r"^\s+(?:ROOT )?%(?P<name>[\w.-]+) = .*? (?P<op>[a-z][\w-]*)\(")
+_HEAD = re.compile(r"^(?:ENTRY )?%([\w.-]+) .*\{$")
+_ORIGIN = re.compile(r", origin=\{((?:[^{}]|\{[^{}]*\})*)\}")
+_OP_NAME = re.compile(r'op_name="([^"]*)"')
+_CALLS = re.compile(r"(?:calls|to_apply)=%([\w.-]+)")
+
+
+class Instruction(NamedTuple):
+    op: str
+    op_name: str
+    label: str
+    calls: tuple[str, ...]
+
+
+class Text:
+    """The instructions of one file, by graph and name."""
+
+    def __init__(self, path: Path) -> None:
+        self.of: dict[NodeKey, Instruction] = {}
+        self.members: dict[str, list[NodeKey]] = defaultdict(list)
+        graph = ""
+        for line in path.read_text().splitlines():
+            if head := _HEAD.match(line):
+                graph = head[1]
+            elif graph and (found := _LINE.match(line)):
+                label, op_name = _ORIGIN.search(line), _OP_NAME.search(line)
+                key = graph, found["name"]
+                self.members[graph].append(key)
+                self.of[key] = Instruction(
+                    found["op"], op_name[1] if op_name else "", label[1] if label else "", tuple(_CALLS.findall(line))
+                )
+        self.labelled: dict[str, set[NodeKey]] = defaultdict(set)
+        for key, instruction in self.of.items():
+            if instruction.label:
+                self.labelled[instruction.label].add(key)
+
+    def inside(self, keys: Sequence[NodeKey]) -> set[NodeKey]:
+        """The nodes, and everything in the graphs that they call."""
+        found, waiting = set(keys), list(keys)
+        while waiting:
+            for called in self.of[waiting.pop()].calls:
+                fresh = [key for key in self.members[called] if key not in found]
+                found.update(fresh)
+                waiting += fresh
+        return found
+
+
+def row_is_right(recording: Recording, snapshot: Snapshot, before: Text, after: Text) -> bool:
+    row = row_of(recording, snapshot)
+    difference = recording.diff(snapshot.index)
+    assert difference is not None
+    gained = row.added + row.copied - row.removed - row.merged
+    counts = snapshot.nodes == len(after.of) and gained == len(after.of) - len(before.of)
+    ops_before = {(name, instruction.op) for (_, name), instruction in before.of.items()}
+    ops_after = {(name, instruction.op) for (_, name), instruction in after.of.items()}
+    stayed = {name for name, _ in ops_before & ops_after}
+    moved = [id for _, id in (*difference.added, *difference.removed) if id in stayed]
+    if not counts or moved:
+        print(f"  row {snapshot.index} {snapshot.name}: {row}, text {len(before.of), len(after.of)}, {moved[:5]}")
+    return counts and not moved
+
+
+def judged(step: Step, before: Text, after: Text) -> str:
+    """ "right", "incomplete", "wrong" or "for the eye"."""
+    if step.kind == "undecided":
+        return "right"
+    old, new = before.inside(step.old), after.inside(step.new)
+    labels_before = {before.of[key].label for key in old} - {""}
+    labels_after = {after.of[key].label for key in new} - {""}
+    if step.kind == "added":
+        return "incomplete" if any(before.labelled.get(label) for label in labels_after) else "right"
+    if step.kind == "removed":
+        return "incomplete" if any(after.labelled.get(label) for label in labels_before) else "right"
+    names = {id for _, id in old}
+    inlined = {(before.of[key].op, before.of[key].op_name) for key in old}
+    work = {(before.of[key].op, before.of[key].op_name) for key in old if before.of[key].op_name}
+    places = {before.of[key].op_name for key in old if before.of[key].op_name}
+    for key in step.new:
+        tied = after.of[key].op_name in places or any(
+            id in names or id.rpartition(".")[0] in names or now.label in labels_before or (now.op, now.op_name) in work
+            for id, now in ((each[1], after.of[each]) for each in after.inside([key]))
+        )
+        now = after.of[key]
+        if not tied and not any(op == now.op and op_name and now.op_name.endswith(f"/{op_name}") for op, op_name in inlined):
+            elsewhere = before.labelled.get(now.label) if now.label else None
+            return "wrong" if elsewhere and not elsewhere & old else "for the eye"
+    return "right"
+
+
+def measure(directory: Path) -> list[Figure]:
+    chance = random.Random(_SEED)
+    with tempfile.TemporaryDirectory() as temporary, tempfile.TemporaryDirectory() as cache:
+        os.environ["OPSCOPE_CACHE"] = cache
+        without_labels(directory, Path(temporary))
+        recording = open_recording(temporary)
+        first = next(directory.glob("*before_optimizations.txt"))
+        texts: dict[int, Text] = {}
+
+        def text(snapshot: Snapshot) -> Text:
+            if snapshot.index not in texts:
+                texts[snapshot.index] = Text(directory / snapshot.attrs.get("file", first.name))
+            return texts[snapshot.index]
+
+        changed = [snapshot for snapshot in recording if not recording.repeats(snapshot)]
+        rows = sorted(chance.sample(changed, min(_ROWS, len(changed))), key=lambda snapshot: snapshot.index)
+        right_rows = 0
+        for snapshot in rows:
+            earlier = recording.before(snapshot)
+            assert earlier is not None
+            right_rows += row_is_right(recording, snapshot, text(earlier), text(snapshot))
+        last = recording[-1].program
+        nodes = [(graph.name, node.id) for graph in last for node in graph if node.role == "op"]
+        outcomes: dict[str, int] = defaultdict(int)
+        for key in chance.sample(nodes, min(_HISTORIES, len(nodes))):
+            steps = recording.history(key)
+            found = []
+            for step in steps:
+                earlier = recording.before(step.snapshot)
+                assert earlier is not None
+                found.append(judged(step, text(earlier), text(step.snapshot)))
+                if found[-1] != "right":
+                    print(f"  {key[1]}: {found[-1]}: {step.snapshot.index} {step.snapshot.name}: {step} ({step.evidence})")
+            outcome = next((each for each in ("wrong", "incomplete", "for the eye") if each in found), "right")
+            outcomes[outcome] += 1
+    total = sum(outcomes.values())
+    name = directory.name
+    return [
+        Figure("rows that agree with the text", 100 * right_rows / len(rows), "%", name, len(rows), at_least=100),
+        Figure("histories: right", 100 * outcomes["right"] / total, "%", name, total, at_least=97),
+        Figure("histories: incomplete", 100 * outcomes["incomplete"] / total, "%", name, total),
+        Figure("histories: for the eye", 100 * outcomes["for the eye"] / total, "%", name, total),
+        Figure("histories: wrong", 100 * outcomes["wrong"] / total, "%", name, total, at_most=0),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directories", nargs="+", type=Path)
+    parser.add_argument("--keep", action="store_true")
+    arguments = parser.parse_args()
+    figures = [figure for directory in arguments.directories for figure in measure(directory)]
+    for figure in figures:
+        goal = "" if figure.met is None else f" ({figure.target}: {'met' if figure.met else 'MISSED'})"
+        print(f"{figure.graph}: {figure.name} {figure.value:.4g} {figure.unit} of {figure.size}{goal}")
+    if arguments.keep:
+        keep("histories", figures)
+
+
+if __name__ == "__main__":
+    main()
