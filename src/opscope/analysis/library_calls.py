@@ -62,7 +62,10 @@ def is_host_call(node: Node) -> bool:
 
 def call_target(node: Node) -> str:
     """What a custom call calls. StableHLO has the name in quotes, as `call_target_name`; empty if the node is not a custom call."""
-    return str(node.attrs.get("custom_call_target") or node.attrs.get("call_target_name") or "").strip('"')
+    if plain_name(node.op) != "custom_call":
+        return ""
+    attrs = node.attrs  # which are decoded
+    return str(attrs.get("custom_call_target") or attrs.get("call_target_name") or "").strip('"')
 
 
 def is_product(node: Node) -> bool:
