@@ -62,7 +62,7 @@ def is_host_call(node: Node) -> bool:
 
 def call_target(node: Node) -> str:
     """What a custom call calls. StableHLO has the name in quotes, as `call_target_name`; empty if the node is not a custom call."""
-    if plain_name(node.op) != "custom_call":
+    if not plain_name(node.op).startswith("custom_call"):  # also asynchronous ones
         return ""
     attrs = node.attrs  # which are decoded
     return str(attrs.get("custom_call_target") or attrs.get("call_target_name") or "").strip('"')
