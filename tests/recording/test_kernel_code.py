@@ -70,7 +70,7 @@ def test_other_nodes_have_no_code_and_the_error_says_where_it_comes_from(log: Pa
         kernel_code(recording, "absent")
 
 
-def test_files_of_a_gpu_module_have_a_function_for_each_kernel(tmp_path: Path) -> None:
+def test_files_of_a_gpu_module_have_a_function_for_each_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """XLA for GPUs writes one file for a module. A kernel has the name of its instruction, without dots."""
     from support.hlo_texts import write_dump
 
@@ -81,6 +81,12 @@ def test_files_of_a_gpu_module_have_a_function_for_each_kernel(tmp_path: Path) -
     assert [code.language for code in codes] == ["PTX", "LLVM, optimized"]
     assert codes[0].text.startswith(".visible .entry fusion_12(") and codes[0].text.endswith("\tret;\n}")
     assert codes[1].text == "define void @fusion_12(ptr %0) {\nentry:\n  ret void\n}"
+    assert main(["passes", str(dump), "--code", "fusion.12"]) == 0
+    assert "\n        ret;\n" in capsys.readouterr().out, "a tab is not a control character to be escaped"
+    for name in ("fusion.12.before_validation.ttir.txt", "fusion.12.ttir.txt", "fusion.13.ttir.txt"):
+        (dump / f"module_0007.jit_step.{name}").write_text(f"module {{ // {name}\n}}")
+    triton = kernel_code(open_recording(dump), "fusion.12")[0]
+    assert triton.language == "Triton IR" and triton.text == "module { // fusion.12.ttir.txt\n}"
 
 
 @pytest.mark.frameworks

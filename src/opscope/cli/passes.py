@@ -188,7 +188,7 @@ def _code(recording: Recording, node: str, as_json: bool) -> None:
         shown.setdefault((code.module, code.node), []).append(code)
     for first, *others in shown.values():
         say(f"{first.node} of {first.module}: {first.language}" + (f", {first.file}" if first.file else ""))
-        say(*(f"  {line.frame}" for line in first.lines), "", *first.text.splitlines(), "")
+        say(*(f"  {line.frame}" for line in first.lines), "", *first.text.expandtabs().splitlines(), "")
         say(*(f"also {other.language}, {other.file}" for other in others))
 
 

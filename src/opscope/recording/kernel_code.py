@@ -1,9 +1,10 @@
 """The code of kernels: in the generated code that was recorded or logged, or in the files of XLA's dump.
 
-XLA for the CPU writes a file for each kernel, XLA for GPUs one for a module:
+XLA for the CPU writes a file for each kernel, XLA for GPUs one for a module or numbered ones, and the Triton IR of a fusion:
 
     module_0006.jit_step.multiply_add_fusion.1_kernel_module.ir-with-opt.ll
-    module_0006.jit_step.ptx, module_0006.jit_step.ir-with-opt.ll
+    module_0006.jit_step.ptx, module_0006.jit_step.ir-with-opt.ll, module_0006.jit_step.15.ptx
+    module_0006.jit_step.gemm_fusion_dot.79.ttir.txt
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from opscope.errors import OpscopeError
 from opscope.program import CODE_ATTR, Graph, Node
 from opscope.recording.model import Recording, Snapshot
 
-_LANGUAGES = {".ptx": "PTX", ".ir-with-opt.ll": "LLVM, optimized", ".ir-no-opt.ll": "LLVM"}
+_TRITON = ".ttir.txt"
+_LANGUAGES = {_TRITON: "Triton IR", ".ptx": "PTX", ".ir-with-opt.ll": "LLVM, optimized", ".ir-no-opt.ll": "LLVM"}
 _OWN_FILE = "_kernel_module"
+_UNCHECKED = ".before_validation"
+"""Triton IR as it was before XLA checked it: the same text again."""
 _FUNCTION = re.compile(r'^define [^\n]*@"?(?P<llvm>[^\s"(]+)"?\(|^\.visible \.entry (?P<ptx>[^\s(]+)\(', re.MULTILINE)
 _ANNOTATED = re.compile(r'profile_annotation: "(?P<node>[^"]*)"\s+thunk_id: (?P<id>\d+)')
 _LAUNCHED = re.compile(r"^\s*(?P<id>\d+): kCustomKernel\s.*?\] (?P<kernel>\S+) grid:", re.MULTILINE)
@@ -60,10 +64,10 @@ class CodeFiles:
         for path in sorted(self._directory.iterdir()) if self._directory.is_dir() else ():
             suffix = next((suffix for suffix in _LANGUAGES if path.name.endswith(suffix)), None)
             module = next((name for name in self._modules if name and path.name.startswith(f"{name}.")), None)
-            if suffix is None or module is None or not path.is_file():
+            if suffix is None or module is None or not path.is_file() or path.name.endswith(f"{_UNCHECKED}{_TRITON}"):
                 continue
             kernel = path.name[len(module) + 1 : -len(suffix)]
-            node = kernel.removesuffix(_OWN_FILE) if kernel.endswith(_OWN_FILE) else ""
+            node = kernel.removesuffix(_OWN_FILE) if kernel.endswith(_OWN_FILE) or suffix == _TRITON else ""
             files.setdefault(module, []).append((node, suffix, path))
         order = list(_LANGUAGES)
         return {module: sorted(each, key=lambda file: (order.index(file[1]), file[2].name)) for module, each in files.items()}
@@ -76,7 +80,8 @@ class CodeFiles:
                 yield KernelCode(module, node, language, file, text)
         names = {node, re.sub(r"\W", "_", node), self._launched(module).get(node, node)}
         for about, suffix, path in self._files.get(module, ()):
-            if about and about != node:
+            is_shared = suffix == _TRITON and re.sub(r"\W", "_", about) in names
+            if about and about != node and not is_shared:
                 continue
             text = path.read_text("utf-8", errors="replace")
             parts = [text] if about else [part for name, part in _functions(text) if name in names]
