@@ -1,6 +1,6 @@
 /** From values to edges between boxes. */
 
-import { EdgeKind } from "../../program/types";
+import { EdgeKind, type ProgramData } from "../../program/types";
 import type { Edges } from "./edges";
 import { Carried, INLINED, type Instance, noEnds, NOWHERE, sources } from "../boxes/instance";
 import type { Placement } from "../boxes/placement";
@@ -38,8 +38,9 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, omi
   for (let t = instance.first; t < instance.first + instance.count; t++) {
     const place = instance.place(t);
     if (place < 0 && !(counting && place === NOWHERE)) continue;
-    const bodies = instance.inside.get(t);
     const leaf = place >= 0 && boxes.isLeaf(place);
+    if (place >= 0 && !leaf && isWithin(instance, t, place, inputs)) continue;
+    const bodies = instance.inside.get(t);
     const repeated = repeats.isHidden(instance, t);
     const from = inputs.start[t];
     drawn.length = 0;
@@ -55,7 +56,7 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, omi
         ends.node[0] = node;
         ends.output[0] = inputs.extra[i];
         ends.carried[0] = Carried.No;
-        ends.instance.length = ends.node.length = ends.output.length = ends.carried.length = 1;
+        if (ends.node.length !== 1) ends.instance.length = ends.node.length = ends.output.length = ends.carried.length = 1;
       } else {
         sources(instance, node, inputs.extra[i], plumbing, ends);
       }
@@ -109,6 +110,15 @@ function connectData(placement: Placement, edges: Edges, instance: Instance, omi
     placeOperands(traits, edges, drawn, operandsDrawn);
     if (operandsDrawn < 2 || isUnnumbered(placement, t)) for (let k = 0; k < drawn.length; k += 2) edges.operand[drawn[k]] = -1;
   }
+}
+
+/** Is all that a node reads in the same closed box, and so not drawn? Of a large program most of the nodes are such. */
+function isWithin(instance: Instance, node: number, box: number, { start, value }: ProgramData["inputs"]): boolean {
+  if (instance.inside.size > 0 && instance.inside.has(node)) return false;
+  for (let i = start[node]; i < start[node + 1]; i++) {
+    if (instance.place(value[i]) !== box || (instance.inside.size > 0 && instance.inside.has(value[i]))) return false;
+  }
+  return true;
 }
 
 /** A box that shows the one op of the graph that it calls ("map: subtract") has the operands of that op. */
