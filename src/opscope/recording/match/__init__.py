@@ -127,6 +127,7 @@ class Matcher:
         match_outputs(pairs)
         match_structure(pairs)
         copies = derive(pairs)
+        pairs.work = None
         copied = set(copies.values())
         if one_compilation:
             match_twins(pairs, copied, copies)

@@ -1,18 +1,15 @@
 """Finds copies: nodes of b that compute the value of a node of a, in addition to its counterpart.
 
-Fusing and inlining copy nodes into other graphs. A copy is recognized by its value: the same operation on the same values. A parameter of a
-called graph has the value that its caller passes, and a call has the value that the called graph returns.
+Fusing and inlining copy nodes into other graphs. A copy is recognized by its value: the same operation on the same values.
 """
 
 from __future__ import annotations
 
-from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
+from opscope.recording.match.values import WorkIndex
 
 _MOST_CANDIDATES = 64
 """Of this many equal nodes of a, the first that is still free is used."""
-
-_Work = tuple[int, tuple[int, ...]]
 
 
 def derive(pairs: Pairs) -> dict[int, int]:
@@ -20,15 +17,11 @@ def derive(pairs: Pairs) -> dict[int, int]:
     a, b = pairs.a, pairs.b
     if FREE not in pairs.counterpart_b:
         return {}
-    work_a, work_b = pairs.labels.of["work"]
-    values_a, values_b = _Values(a), _Values(b)
-    by_work: dict[_Work, list[int]] = {}
-    for x in values_a.in_order:
-        values_a.set(x, x)
-        if not a.nodes[x].is_argument:
-            same = by_work.setdefault((work_a[x], values_a.operands(x)), [])
-            same.append(x)
-            values_a.set(x, same[0])
+    if pairs.work is None:
+        pairs.work = WorkIndex(a, b, pairs.labels.of["work"][0])
+    work_b = pairs.labels.of["work"][1]
+    values_a, values_b, by_work = pairs.work.a, pairs.work.b, pairs.work.by_work
+    values_b.forget()
     copies: dict[int, int] = {}
     used: set[int] = set()
     for y in values_b.in_order:
@@ -41,82 +34,3 @@ def derive(pairs: Pairs) -> dict[int, int]:
                 used.add(x)
         values_b.set(y, values_a.value[x] if x >= 0 else FREE)
     return copies
-
-
-class _Values:
-    """For each node, the number of the first node with the same value. Numbers are those of side a, on both sides."""
-
-    def __init__(self, side: Side) -> None:
-        self.side = side
-        self.value = [FREE] * len(side)
-        self.in_order = _callees_before_calls(side)
-        self._passed = _passed(side)
-        self._returned = _returned(side)
-
-    def set(self, i: int, value: int) -> None:
-        source = self._passed.get(i)
-        if source is None:
-            source = self._returned.get(i)
-        self.value[i] = value if source is None or self.value[source] < 0 else self.value[source]
-
-    def operands(self, i: int) -> tuple[int, ...]:
-        return tuple([self.value[edge // TAGS] * TAGS + edge % TAGS for edge in self.side.operands[i]])
-
-
-def _callees_before_calls(side: Side) -> list[int]:
-    """All nodes, where the nodes of a called graph come right before the (first) node that calls it."""
-    order: list[int] = []
-    visited = [False] * len(side.graphs)
-    for g in side.callees_last():
-        if visited[g]:
-            continue
-        visited[g] = True
-        stack = [iter(side.members(g))]
-        waiting: list[int] = []
-        while stack:
-            i = next(stack[-1], None)
-            if i is None:
-                stack.pop()
-                if waiting:
-                    order.append(waiting.pop())
-                continue
-            inner = [called for called in side.calls[i] if not visited[called] and len(side.callers[called]) == 1]
-            if not inner:
-                order.append(i)
-                continue
-            for called in inner:
-                visited[called] = True
-            waiting.append(i)
-            stack.append(iter([j for called in inner for j in side.members(called)]))
-    return order
-
-
-def _passed(side: Side) -> dict[int, int]:
-    """{parameter: the node whose value the caller passes}, for graphs with one caller and as many parameters as it passes values."""
-    passed: dict[int, int] = {}
-    for g, callers in enumerate(side.callers):
-        if len(callers) != 1:
-            continue
-        parameters = [i for i in side.members(g) if side.nodes[i].is_argument]
-        operands = side.operands[callers[0]]
-        if len(parameters) != len(operands):
-            continue
-        order = sorted(parameters, key=lambda i: _parameter_number(side, i))
-        passed.update((i, edge // TAGS) for i, edge in zip(order, operands, strict=True))
-    return passed
-
-
-def _parameter_number(side: Side, i: int) -> int:
-    number = str(side.nodes[i].attrs.get("parameter_number", ""))
-    return int(number) if number.isdigit() else i
-
-
-def _returned(side: Side) -> dict[int, int]:
-    """{call: the node whose value it returns}, for calls of one graph that has one output and no other caller."""
-    returned: dict[int, int] = {}
-    for i, called in enumerate(side.calls):
-        if len(called) == 1 and len(side.callers[called[0]]) == 1 and len(side.nodes[i].outputs) == 1:
-            graph = side.graphs[called[0]]
-            if len(graph.outputs) == 1 and graph.name not in side.same:
-                returned[i] = side.first[called[0]] + graph.position[graph.outputs[0][0]]
-    return returned

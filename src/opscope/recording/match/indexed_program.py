@@ -106,7 +106,9 @@ class Labels:
 
     def __init__(self, a: Side, b: Side) -> None:
         self._numbers: dict[Hashable, int] = {}
-        self._texts: dict[int, tuple[Details, int, int, int, int, int, int]] = {}
+        self._texts: dict[int, tuple[Details, tuple[int, int, int, int, int, int]]] = {}
+        self._rows: dict[Hashable, tuple[int, int, int, int, int]] = {}
+        """The numbers of nodes that are alike: most nodes are on both sides."""
         self._number("")  # 0 is nothing
         self._layers: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
         self._layer_parts: list[frozenset[tuple[str, str]]] = [frozenset()]
@@ -136,24 +138,35 @@ class Labels:
         return self._numbers.setdefault(what, len(self._numbers))
 
     def _label(self, which: int, side: Side) -> None:
-        number = self._number
+        number, rows = self._number, self._rows
         strict, work, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
         output_names, places, layers, op_names = self.output_names[which], self.place[which], self._layer[which], self.op_name[which]
         for i, node in enumerate(side.nodes):
-            everything, done, meant_place, place, layer, op_name = self._details(node.details)
-            places.append(place)
-            layers.append(layer)
-            op_names.append(op_name)
-            if everything in self._output_names_of:
-                output_names[i] = self._output_names_of[everything]
-            shapes = number(tuple([(t.dtype, t.shape) for t in node.outputs]))
-            types = number(node.outputs)
-            op_number = number((node.op, node.role))
-            op.append(op_number)
-            kind.append(number((op_number, shapes)))
-            work.append(number((op_number, shapes, done, len(node.inputs))))
-            meant.append(number((op_number, shapes, meant_place)))
-            strict.append(number((op_number, types, everything, len(node.inputs), len(node.calls), len(node.control))))
+            _, name, inputs, outputs, role, calls, control, _, details = node
+            described = self._details(details)
+            signature = described, name, role, outputs, len(inputs), len(calls), len(control)
+            row = rows.get(signature)
+            if row is None:
+                everything, done, meant_place = described[:3]
+                shapes = number(tuple([(t.dtype, t.shape) for t in outputs]))
+                op_number = number((name, role))
+                row = rows[signature] = (
+                    number((op_number, number(outputs), everything, len(inputs), len(calls), len(control))),
+                    number((op_number, shapes, done, len(inputs))),
+                    number((op_number, shapes, meant_place)),
+                    number((op_number, shapes)),
+                    op_number,
+                )
+            strict.append(row[0])
+            work.append(row[1])
+            meant.append(row[2])
+            kind.append(row[3])
+            op.append(row[4])
+            places.append(described[3])
+            layers.append(described[4])
+            op_names.append(described[5])
+            if self._output_names_of and described[0] in self._output_names_of:
+                output_names[i] = self._output_names_of[described[0]]
         deep = self.of["deep"][which]
         deep += strict
         content, form = [0] * len(side.graphs), [0] * len(side.graphs)
@@ -224,10 +237,10 @@ class Labels:
             if named is None:
                 named = self._op_names[op_name] = len(self._op_name_texts)
                 self._op_name_texts.append(op_name)
-            entry = self._texts[key] = (details, *numbers, place, layer, named)
+            entry = self._texts[key] = (details, (*numbers, place, layer, named))
             if "output_names" in attrs:
                 self._output_names_of[numbers[0]] = str(attrs["output_names"])
-        return entry[1:]
+        return entry[1]
 
     def is_name(self, name: str, value: Any) -> bool:
         """Whether an attribute only names nodes, graphs or files, or is derived from others."""

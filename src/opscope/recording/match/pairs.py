@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
+from opscope.recording.match.values import WorkIndex
 
 FREE = -1
 GROUPED = -2
@@ -39,6 +40,8 @@ class Pairs:
         self.evidence: list[str] = [""] * len(a)
         self.graph_a = [FREE] * len(a.graphs)
         self.graph_b = [FREE] * len(b.graphs)
+        self.work: WorkIndex | None = None
+        """What no match changes in the search for copies: made once, dropped after matching."""
         self.valuations = _MOST_VALUATIONS
         """How often values can still be computed over whole programs."""
         self.across = False

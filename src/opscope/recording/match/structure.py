@@ -127,7 +127,7 @@ def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
     if not xs or not ys:
         return
     deep_a, deep_b = pairs.labels.of["deep"]
-    surroundings = list(_surroundings(pairs, pairs.a.members(ga), pairs.b.members(gb)))
+    surroundings = _surroundings(pairs, pairs.a.members(ga), pairs.b.members(gb), xs, ys)
     offset_a, offset_b = pairs.a.first[ga], pairs.b.first[gb]
     for most in (1, len(xs)):
         for around_a, around_b in reversed(surroundings):
@@ -168,31 +168,49 @@ def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
         at = 0 if new_pairs and restarts < _MOST_RESTARTS else at + 1
 
 
-def _surroundings(pairs: Pairs, members_a: range, members_b: range) -> list[tuple[list[int], list[int]]]:
-    """Labels of nodes with everything up to 1, 2, … hops away (operands in order, users as a set), equal on both sides."""
-    sides = ((pairs.a, members_a), (pairs.b, members_b))
-    now = [[pairs.labels.of["deep"][which][i] for i in members] for which, (_, members) in enumerate(sides)]
+def _surroundings(
+    pairs: Pairs, members_a: range, members_b: range, xs: Sequence[int], ys: Sequence[int]
+) -> list[tuple[list[int], list[int]]]:
+    """Labels of `xs` and `ys` with everything up to 1, 2, … hops away (operands in order, users as a set), equal on both sides. The labels
+    of other members are computed only as far as these need them."""
+    sides = ((pairs.a, members_a, _within_hops(pairs.a, members_a, xs)), (pairs.b, members_b, _within_hops(pairs.b, members_b, ys)))
+    now = [[pairs.labels.of["deep"][which][i] for i in members] for which, (_, members, _) in enumerate(sides)]
     by_hops = []
-    for _ in range(_HOPS):
+    for hop in range(_HOPS):
         numbers: dict[tuple[object, ...], int] = {}
-        now = [_widened(side, members, label, numbers) for (side, members), label in zip(sides, now, strict=True)]
+        now = [
+            _widened(side, members.start, needed[_HOPS - 1 - hop], label, numbers)
+            for (side, members, needed), label in zip(sides, now, strict=True)
+        ]
         by_hops.append((now[0], now[1]))
     return by_hops
 
 
-def _widened(side: Side, members: range, label: list[int], numbers: dict[tuple[object, ...], int]) -> list[int]:
-    base, operands, users = members.start, side.operands, side.users
-    return [
-        numbers.setdefault(
-            (
-                label[i - base],
-                tuple([label[edge // TAGS - base] * TAGS + edge % TAGS for edge in operands[i]]),
-                tuple(sorted([label[edge // TAGS - base] * TAGS + edge % TAGS for edge in users[i]])),
-            ),
-            len(numbers),
+def _within_hops(side: Side, members: range, among: Sequence[int]) -> list[Sequence[int]]:
+    """The nodes, and those at most 1, 2, … hops away from them."""
+    within: list[Sequence[int]] = [among]
+    for _ in range(_HOPS - 1):
+        if len(within[-1]) * 2 > len(members):
+            within.append(members)
+            continue
+        near = set(within[-1])
+        for i in within[-1]:
+            near.update([edge // TAGS for edge in side.operands[i]])
+            near.update([edge // TAGS for edge in side.users[i]])
+        within.append(sorted(near))
+    return within
+
+
+def _widened(side: Side, base: int, among: Sequence[int], label: list[int], numbers: dict[tuple[object, ...], int]) -> list[int]:
+    operands, users, widened = side.operands, side.users, label.copy()
+    for i in among:
+        around = (
+            label[i - base],
+            tuple([label[edge // TAGS - base] * TAGS + edge % TAGS for edge in operands[i]]),
+            tuple(sorted([label[edge // TAGS - base] * TAGS + edge % TAGS for edge in users[i]])),
         )
-        for i in members
-    ]
+        widened[i - base] = numbers.setdefault(around, len(numbers))
+    return widened
 
 
 def _by_counterparts(
@@ -337,7 +355,7 @@ def _across_graphs(pairs: Pairs) -> None:
     xs, ys = pairs.free_a(range(len(pairs.a))), pairs.free_b(range(len(pairs.b)))
     if not xs or not ys:
         return
-    for around_a, around_b in reversed(_surroundings(pairs, range(len(pairs.a)), range(len(pairs.b)))):
+    for around_a, around_b in reversed(_surroundings(pairs, range(len(pairs.a)), range(len(pairs.b)), xs, ys)):
         pairs.by_class(xs, [around_a[x] for x in xs], ys, [around_b[y] for y in ys], most=1)
         pairs.percolate()
         xs, ys = pairs.free_a(xs), pairs.free_b(ys)
