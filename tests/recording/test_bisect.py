@@ -70,6 +70,33 @@ def test_xla_says_why_a_node_was_fused_or_was_not(dump: Path, capsys: pytest.Cap
     assert (note["kind"], note["producer"], note["module"]) == ("not fused", "dot.3", "module_0007.jit_step")
 
 
+def test_xla_says_why_a_producer_was_fused_with_a_consumer_or_was_not(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    estimate = """fusion_steps {\n  update_priority {
+    producer_name: "dot.3"\n    consumer_names: "fusion.12"\n    us_fused: 4\n    us_unfused: 3\n  }\n}\n"""
+    (dump / "module_0007.jit_step.priority_fusion_dump.txt").write_text(NOTES + estimate)
+
+    def lines(pair: str) -> list[str]:
+        assert main(["passes", str(dump), "--why", pair]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    assert lines("tanh.4,negate.5") == [
+        "tanh.4 and negate.5 were fused",
+        "tanh.4 with negate.5: 1.5 µs fused, 2.033 µs unfused, by XLA's estimate",
+        "tanh.4 was fused into negate.5, as fusion.12",
+    ]
+    assert lines("dot.3,negate.5") == [
+        "dot.3 and negate.5 were not fused",
+        "dot.3 was not fused: the producer is not fusible",
+        "dot.3 with fusion.12: 4 µs fused, 3 µs unfused, by XLA's estimate",
+    ], "by then, the consumer was part of a fusion"
+    assert main(["passes", str(dump), "--why", "dot.3,tanh.4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fused"] is False
+    assert main(["passes", str(dump), "--why", "negate.5,dot.3"]) == 2
+    assert "noted nothing about 'negate.5' as a producer for 'dot.3'" in capsys.readouterr().err
+    assert main(["passes", str(dump), "--why", "dot.3,add.99"]) == 2
+    assert "no pass has a node 'add.99'" in capsys.readouterr().err
+
+
 def test_what_a_pass_did_before_its_own_pipeline_started_is_its_work() -> None:
     """As XLA's SPMD partitioner does, which runs `spmd-cleanup` at its end."""
     rows = [

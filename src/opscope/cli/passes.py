@@ -38,7 +38,10 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
     help="Only passes that touched WHAT: a node with all that it was or became, or a search (op:dot, scope:layer_1).",
 )  # fmt: skip
 @click.option("--find", metavar="SEARCH", help="After which passes SEARCH (op:all-reduce, any text) is found, and from which on.")
-@click.option("--why", metavar="NODE", help="Why NODE was fused, or was not, as XLA noted it while compiling for a GPU.")
+@click.option(
+    "--why", metavar="NODE[,CONSUMER]",
+    help="Why NODE was fused (with CONSUMER), or was not, and what autotuning chose for it, as XLA noted it while compiling for a GPU.",
+)  # fmt: skip
 @click.option("--code", metavar="NODE", help="The code of the kernel that computes NODE, and every source line that it comes from.")
 @click.option("--sort", type=click.Choice(["order", "time"]), default="order", help="By time: every pass that has one, the slowest first.")
 @click.option("--cost", is_flag=True, help="Also the FLOPs and bytes of the program after each pass.")
@@ -71,6 +74,7 @@ def command(
     opscope passes dump_dir --find op:all-reduce
     opscope passes dump_dir --touching scope:layer_1
     opscope passes dump_dir --why multiply.12
+    opscope passes dump_dir --why multiply.12,add.7
     opscope passes dump_dir --code fusion.12
     opscope passes outs --sort time
     opscope passes dump_dir --cost --device h200
@@ -89,7 +93,8 @@ def command(
     if why is not None:
         from opscope.recording.reasons import check_texts
 
-        check_texts(source, why)
+        for name in why.split(","):
+            check_texts(source, name)
     with progress(f"reading {source}") as report:
         recording = open_recording(source, report, format=from_format)
     if module is not None:
@@ -165,15 +170,25 @@ def _find(recording: Recording, module: str | None, query: str, as_json: bool) -
         say(*found_lines(rows, recording))
 
 
-def _why(recording: Recording, node: str, as_json: bool) -> None:
-    from opscope.recording.reasons import fusion_reasons
+def _why(recording: Recording, nodes: str, as_json: bool) -> None:
+    from opscope.recording.reasons import autotunings_of, fusion_reasons, notes_of, why, why_pair
 
+    node, _, consumer = nodes.partition(",")
+    if consumer:
+        with progress("following the nodes"):
+            fused, notes = why_pair(recording, node, consumer)
+        if as_json:
+            say_json({"fused": fused, "notes": [note.to_json() for note in notes]}, indent=1)
+        else:
+            say(f"{node} and {consumer} were {'' if fused else 'not '}fused", *map(str, notes))
+        return
     with progress("following the node"):
-        notes = fusion_reasons(recording, node)
+        tuned = autotunings_of(recording)
+        notes, choices = why(recording, node, notes_of(recording), tuned) if tuned else (fusion_reasons(recording, node), [])
     if as_json:
-        say_json([note.to_json() for note in notes], indent=1)
+        say_json([*(note.to_json() for note in notes), *(choice.to_json() for choice in choices)], indent=1)
     else:
-        say(*map(str, notes))
+        say(*map(str, notes), *(line for choice in choices for line in choice.lines()))
 
 
 def _code(recording: Recording, node: str, as_json: bool) -> None:

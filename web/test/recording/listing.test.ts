@@ -183,6 +183,7 @@ describe("several passes", () => {
       reasons: async () => [
         { module: "", names: ["exp", "call"], text: "exp was fused into call" },
         { module: "", names: ["idle"], text: "idle was not fused" },
+        { module: "", names: ["exp"], text: "exp was autotuned", autotuned: true },
         { module: "other", names: ["exp"], text: "of another module" },
       ],
       codes: async () => [],
@@ -195,9 +196,9 @@ describe("several passes", () => {
     expect(await touched(2, [2, 3, 8])).toEqual([]);
     expect(await touched(2, [])).toEqual([]);
     const reasons = async (pass: number, node: number) => reasonsFor(passes, await passes.show(pass, "after"), node);
-    expect(await reasons(2, EXP)).toEqual(["exp was fused into call"]);
-    expect(await reasons(0, IDLE)).toEqual(["idle was not fused"]);
-    expect(await reasons(2, 2)).toEqual([]);
+    expect(await reasons(2, EXP)).toEqual({ fusion: ["exp was fused into call"], autotuning: ["exp was autotuned"] });
+    expect(await reasons(0, IDLE)).toEqual({ fusion: ["idle was not fused"], autotuning: [] });
+    expect(await reasons(2, 2)).toEqual({ fusion: [], autotuning: [] });
   });
 
   it("are searched at once: what appears, what goes, and which pass touched it", () => {

@@ -39,6 +39,7 @@ _OTHER_KINDS = (
     (re.compile(r"\.ll$|\.o$|\.ptx$|\.s$|obj-file"), "generated code"),
     (re.compile(r"thunk_"), "XLA's list of thunks"),
     (re.compile(r"fusion_dump|_fusion\.(html|pyz)$"), "XLA's fusion report"),
+    (re.compile(r"autotun"), "XLA's autotuning"),
     (re.compile(r"debug_options$|\.textproto$"), "compile options"),
     (re.compile(r"\.pb(\.gz)?$"), "binary HLO; dump as text with xla_dump_hlo_as_text"),
     (re.compile(r"\.(html|dot|svg)$"), "a picture"),

@@ -72,3 +72,9 @@ export interface PassFacts {
   readonly fusions: readonly { readonly node: NodeName; readonly count: number; readonly parts: readonly NodeName[] }[];
   readonly fusionCount: number;
 }
+
+/** In sentences: why the compiler fused a node, or did not, and what its autotuner chose. */
+export interface NodeReasons {
+  readonly fusion: readonly string[];
+  readonly autotuning: readonly string[];
+}

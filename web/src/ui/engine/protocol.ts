@@ -17,7 +17,7 @@ import type { KernelMethods } from "./kernelProtocol";
 import type { LaneMethods } from "./laneProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
 import type { TextMethods } from "./textProtocol";
-import type { HistoryRow, PassFacts, PassRequest } from "./passProtocol";
+import type { HistoryRow, NodeReasons, PassFacts, PassRequest } from "./passProtocol";
 import type { PackedLabels } from "./packedLabels";
 import type { PackedTexts } from "./packedTexts";
 
@@ -449,8 +449,7 @@ export interface Methods extends MemoryMethods, CostMethods, LaneMethods, TextMe
   passesTouchingBox(params: { readonly key: string }): readonly number[];
   passFacts(params: { readonly pass: number }): PassFacts | undefined;
   history(params: { readonly node: number }): readonly HistoryRow[];
-  /** Why the compiler fused a node, or did not, in sentences. */
-  reasons(params: { readonly node: number }): readonly string[];
+  reasons(params: { readonly node: number }): NodeReasons;
   /** The shown node by the names it has after another pass. */
   follow(params: { readonly node: number; readonly to: number }): readonly NodeName[];
   /** The shown node by the names it has in another source of the same host, where the host can match them. */

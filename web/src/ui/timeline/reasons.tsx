@@ -1,4 +1,4 @@
-/** Why the compiler fused the selected node, or did not. */
+/** Why the compiler fused the selected node, or did not, and what its autotuner chose. */
 import type { JSX } from "preact";
 import type { NodeFacts } from "../engine/protocol";
 import { clipped } from "../panels/outline";
@@ -10,15 +10,25 @@ const MOST = 12;
 
 export function NodeReasons({ session, facts }: { readonly session: Session; readonly facts: NodeFacts }): JSX.Element | null {
   const { history } = session.timeline;
-  if (history?.node !== facts || history.reasons.length === 0) return null;
-  const { reasons } = history;
+  if (history?.node !== facts) return null;
+  const { fusion, autotuning } = history.reasons;
   return (
-    <Section title="Why fused, or not">
+    <>
+      <Sentences title="Why fused, or not" sentences={fusion} />
+      <Sentences title="Autotuning" sentences={autotuning} />
+    </>
+  );
+}
+
+function Sentences({ title, sentences }: { readonly title: string; readonly sentences: readonly string[] }): JSX.Element | null {
+  if (sentences.length === 0) return null;
+  return (
+    <Section title={title}>
       <ul>
-        {reasons.slice(0, MOST).map((reason) => (
-          <li key={reason}>{clipped(reason, 600)}</li>
+        {sentences.slice(0, MOST).map((sentence) => (
+          <li key={sentence}>{clipped(sentence, 600)}</li>
         ))}
-        {reasons.length > MOST && <li class="more">and {(reasons.length - MOST).toLocaleString("en-US")} more</li>}
+        {sentences.length > MOST && <li class="more">and {(sentences.length - MOST).toLocaleString("en-US")} more</li>}
       </ul>
     </Section>
   );

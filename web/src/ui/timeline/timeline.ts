@@ -2,7 +2,7 @@
 import { lastAtMost } from "../../core/base/arrays";
 import type { PassRow } from "../../core/program/recording/types";
 import { Cancelled } from "../engine/client";
-import type { HistoryRow, PassFacts, PassRequest } from "../engine/passProtocol";
+import type { HistoryRow, NodeReasons, PassFacts, PassRequest } from "../engine/passProtocol";
 import type { GroupFacts, NodeFacts, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { didSomething, nextChange, peakRise } from "./cards";
@@ -17,7 +17,7 @@ export class Timeline {
   rows: readonly PassRow[] = [];
   facts: PassFacts | undefined;
   /** The selected node, what passes did to it, and why it was fused or not. */
-  history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[]; readonly reasons: readonly string[] } | undefined;
+  history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[]; readonly reasons: NodeReasons } | undefined;
   /** The passes that changed the selected node, or something in the selected group. */
   touched: ReadonlySet<number> | undefined;
   readonly unfolded = new Set<number>();
@@ -212,7 +212,7 @@ export class Timeline {
         this.quietly(this.session.ask("reasons", { node: node.node })),
       ]);
       if (this.session.about.node !== node) return;
-      this.history = rows && { node, rows, reasons: reasons ?? [] };
+      this.history = rows && { node, rows, reasons: reasons ?? { fusion: [], autotuning: [] } };
       this.touched = rows && new Set(rows.map(({ pass }) => pass));
     }
     this.session.changed();

@@ -117,4 +117,6 @@ export interface Reason {
   readonly module: string;
   readonly names: readonly string[];
   readonly text: string;
+  /** It is about what the autotuner chose, not about fusion. */
+  readonly autotuned?: boolean;
 }

@@ -27,7 +27,7 @@ export const history: Handler<"history"> = (state, { node }) =>
   state.passes && state.passShown ? historyOf(state.passes, state.passShown, node) : [];
 
 export const reasons: Handler<"reasons"> = (state, { node }) =>
-  state.passes && state.passShown ? reasonsFor(state.passes, state.passShown, node) : [];
+  state.passes && state.passShown ? reasonsFor(state.passes, state.passShown, node) : { fusion: [], autotuning: [] };
 
 export const follow: Handler<"follow"> = (state, { node, to }) =>
   state.passes && state.passShown ? namesIn(state.passes, state.passShown, node, to) : [];
