@@ -15,7 +15,7 @@ from opscope.analysis.causal import needed
 from opscope.analysis.factorizations import factorization_flops, routine_of
 from opscope.analysis.window import convolution_taps
 from opscope.ops import facts_of, plain_name
-from opscope.program import Node, TensorType, whole_number
+from opscope.program import Graph, Node, TensorType, whole_number
 
 ANNOTATIONS = frozenset(
     ["Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "AllocateBuffer",
@@ -62,15 +62,30 @@ def is_host_call(node: Node) -> bool:
 
 def call_target(node: Node) -> str:
     """What a custom call calls. StableHLO has the name in quotes, as `call_target_name`; empty if the node is not a custom call."""
-    if not plain_name(node.op).startswith("custom_call"):  # also asynchronous ones
+    if not _is_custom_call(node.op):
         return ""
     attrs = node.attrs  # which are decoded
     return str(attrs.get("custom_call_target") or attrs.get("call_target_name") or "").strip('"')
 
 
+def _is_custom_call(op: str) -> bool:
+    return plain_name(op).startswith("custom_call")  # also asynchronous ones
+
+
 def is_product(node: Node) -> bool:
     """Whether a node is a product of matrices or a convolution, also by a library. Attention is two products and more."""
-    return facts_of(node.op).category == "matmul" or any(word in call_target(node) for word in _PRODUCTS)
+    if facts_of(node.op).category == "matmul":
+        return True
+    target = call_target(node)
+    return bool(target) and any(word in target for word in _PRODUCTS)
+
+
+def has_product(graph: Graph) -> bool:
+    """Whether one of the nodes of a graph is a product. Few operations are different, and only calls have to be looked at one by one."""
+    ops = {*graph.ops}
+    if any(facts_of(op).category == "matmul" for op in ops):
+        return True
+    return any(map(_is_custom_call, ops)) and any(map(is_product, graph))
 
 
 def workspace(node: Node) -> int | None:

@@ -11,7 +11,7 @@ from opscope.analysis.directions import directions
 from opscope.analysis.enrich import is_enriched
 from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
-from opscope.analysis.library_calls import is_product
+from opscope.analysis.library_calls import has_product, is_product
 from opscope.memory.generated import copied_argument, launch_name, module_of_argument, saved_for
 from opscope.memory.model import Buffer, Kind
 from opscope.memory.order import is_half, running_order
@@ -344,7 +344,7 @@ def own_frames(program: Program, node: Node) -> Sequence[Frame]:
 def multiplies(program: Program, node: Node) -> bool:
     """Whether a node is a product of matrices or a convolution, or has one in it."""
     if facts_of(node.op).control == "fusion":
-        return any(is_product(inner) for name in node.calls for inner in program[name])
+        return any(has_product(program[name]) for name in node.calls)
     return is_product(node)
 
 
