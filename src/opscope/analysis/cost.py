@@ -44,6 +44,8 @@ UNKNOWN = Cost(unknown=1, unknown_flops=1, unknown_bytes=1)
 
 _Alike: TypeAlias = dict[Hashable, Cost]
 """What nodes cost, by what they are like."""
+_MOST_NEAR = 3
+"""A node that reads more than an eighth of its graph is counted with the whole of it."""
 _COMPARES = frozenset(["sort", "custom_call"])
 """Operations that call a function that is not their cost: a sort or a library's top-k calls a comparison."""
 
@@ -73,6 +75,8 @@ class _Places:
         if not isinstance(columns, NodeColumns) or (node.calls and runs_graphs(node)):
             return self._graph, node, self._sizes
         sources = {*columns.sources[columns.starts[i] : columns.starts[i + 1]], i}
+        if len(sources) > len(columns) >> _MOST_NEAR:
+            return self._graph, node, self._sizes
         near = Graph(self._graph.name, tuple([columns[source] for source in sources]), attrs=self._graph.attrs)
         return near, node, output_sizes(near)
 

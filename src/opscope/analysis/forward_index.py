@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
 from opscope.ops import facts_of, plain_name
-from opscope.program import DIRECTION_ATTR, RECOMPUTED, Details, Graph, Node, NodeKey
+from opscope.program import ARGUMENT_ROLES, DIRECTION_ATTR, RECOMPUTED, Details, Graph, Node, NodeKey
 
 _MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
@@ -156,7 +156,7 @@ class Part:
         self.graph = graph
         self.is_entry = is_entry
         self.nodes = {node.id: node for node in graph}
-        self.arguments = {node.id for node in graph.parameters}
+        self.arguments = {name for name, role in zip(graph.ids, graph.roles, strict=True) if role in ARGUMENT_ROLES}
         self.own: dict[str, Forward] = {}
         """Forward nodes of this graph."""
         self.forward: dict[str, Forward] = {}

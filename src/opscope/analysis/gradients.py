@@ -38,6 +38,7 @@ from opscope.program import (
     NodeColumns,
     NodeKey,
     Program,
+    details_of,
 )
 
 
@@ -79,14 +80,16 @@ def _linked(program: Program) -> _Links:
     for graph in program:
         if graph.name in reducers:
             continue
-        part = index.parts[graph.name] = Part(graph, graph.name == program.entry)
-        origins_here = graph_origins[graph.name] = []
-        for node in part.nodes.values():
-            details = node.details
-            origin = origins.get(id(details))
-            if origin is None:
-                origin = origins[id(details)] = origin_of(node, evidence)
-            origins_here.append(origin)
+        keys_here = list(map(id, details_of(graph.nodes)))
+        for i, key in enumerate(keys_here):
+            if key not in origins:
+                origins[key] = origin_of(graph.nodes[i], evidence)
+        graph_origins[graph.name] = list(map(origins.__getitem__, keys_here))
+    if not any(origin.direction for origin in origins.values()):
+        return _Links([], {}, {})
+    for name, origins_here in graph_origins.items():
+        graph = program[name]
+        part = index.parts[name] = Part(graph, name == program.entry)
         helpers = _helpers(graph, origins_here)
         for node, origin, helper in zip(part.nodes.values(), origins_here, helpers, strict=True):
             if origin.direction == FORWARD:

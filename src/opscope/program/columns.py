@@ -75,7 +75,9 @@ class NodeColumns(Sequence[Node]):
         if i < 0:
             raise IndexError("node index out of range")
         start, end = self.starts[i], self.starts[i + 1]
-        inputs = tuple([(ids[at], output) for at, output in zip(self.sources[start:end], self.indices[start:end], strict=True)])
+        inputs: tuple[ValueRef, ...] = ()
+        if start < end:
+            inputs = tuple([(ids[at], output) for at, output in zip(self.sources[start:end], self.indices[start:end], strict=True)])
         flow = self.calls.get(i, ()), self.control.get(i, ()), self.links.get(i, ())
         self._count_uses(1)
         return Node(ids[i], self.ops[i], inputs, self.outputs[i], ROLES[self.roles[i]], *flow, self.details[i])

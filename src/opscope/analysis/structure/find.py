@@ -17,7 +17,7 @@ from opscope.analysis.structure.shift import Shift, classes_by_count, usual_leng
 from opscope.analysis.structure.titles import UPDATE_TITLE, title_after, title_of
 from opscope.analysis.structure.wiring import Kinds, Wiring
 from opscope.ops import facts_of
-from opscope.program import Graph, Node, Path, Program
+from opscope.program import Graph, Node, Path, Program, details_of
 
 STRUCTURE = "structure"
 _SEEN_WHOLE = 32
@@ -38,16 +38,27 @@ _WORK = 40
 
 def with_structure(program: Program) -> Program:
     """The program with the grouping "structure" on its graphs with repeated blocks, if it has no other grouping."""
-    if any(graph.groupings for graph in program) or any(node.scope for graph in program for node in graph if node.role == "op"):
+    if any(graph.groupings for graph in program) or any(map(_has_scopes, program)):
         return program
     return add_structure(program)
+
+
+def _has_scopes(graph: Graph) -> bool:
+    """Whether an operation has one. Nodes share details, so that few have to be asked."""
+    asked: set[int] = set()
+    for details, role in zip(details_of(graph.nodes), graph.roles, strict=True):
+        if role == "op" and id(details) not in asked:
+            if details.scope:
+                return True
+            asked.add(id(details))
+    return False
 
 
 def add_structure(program: Program) -> Program:
     """The program with the grouping "structure" on its graphs with repeated blocks, whatever other groupings it has."""
     kinds = Kinds(program)
     graphs = dict(program.graphs)
-    single_steps = {called for graph in program for node in graph if node.calls and _is_fusion(node) for called in node.calls}
+    single_steps = {called for graph in program for node in graph.calling if _is_fusion(node) for called in node.calls}
     for name, graph in program.graphs.items():
         if name in single_steps or STRUCTURE in graph.groupings:
             continue

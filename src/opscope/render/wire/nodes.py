@@ -117,7 +117,10 @@ class NodeColumns:
 
 
 def _append(table: tuple[array[int], array[int]], rows: Iterable[tuple[int, ...]]) -> None:
-    rows = rows if isinstance(rows, Sequence) else list(rows)
+    rows = rows if isinstance(rows, list | tuple) else list(rows)
+    if not any(rows):
+        table[0].frombytes(bytes(len(rows) * table[0].itemsize))
+        return
     table[0].extend(map(len, rows))
     table[1].extend(chain.from_iterable(rows))
 

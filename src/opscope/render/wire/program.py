@@ -82,8 +82,7 @@ class ProgramWriter:
 
     def add(self, content: int, program: Program) -> None:
         for graph in program:
-            for node_id in graph.ids:
-                self.strings[node_id]  # ids first, so that their numbers are consecutive
+            self.strings.add(graph.ids)  # ids first, so that their numbers are consecutive
         trees = GroupTrees(program)
         for g, graph in enumerate(program):
             trees.put_graph(g, graph, self._describe)
@@ -256,4 +255,4 @@ class ProgramWriter:
 
 def _rare(rows: Mapping[int, tuple[int, ...]], size: int) -> Iterable[tuple[int, ...]]:
     """A row for each of so many nodes, most of which have nothing."""
-    return map(rows.get, range(size), repeat(())) if rows else repeat((), size)
+    return map(rows.get, range(size), repeat(())) if rows else [()] * size

@@ -115,3 +115,8 @@ class Interner(dict[str, int]):
     def __missing__(self, text: str) -> int:
         number = self[text] = len(self)
         return number
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Number the texts that have no number yet."""
+        new = [text for text in dict.fromkeys(texts) if text not in self]
+        self.update(zip(new, range(len(self), len(self) + len(new)), strict=True))
