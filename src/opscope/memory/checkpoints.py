@@ -90,7 +90,28 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
             code = _wrapped(file, function, f", policy=jax.checkpoint_policies.{DOTS_SAVEABLE}")
             instead = _saved_instead(flow, others.values(), calls, products - {each.part for each in filled if each.value in held})
             whole = frozenset(inside)
-            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", whole, recomputed - products, named, (code,), others, products, instead)
+            pieces = {**named, **_pieces(flow, named, recomputed - products)}
+            yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", whole, recomputed - products, pieces, (code,), others, products, instead)
+
+
+def _pieces(flow: Flow, calls: Mapping[NodeKey, str], recomputed: Container[NodeKey]) -> dict[NodeKey, str]:
+    """The call of what is recomputed, and the piece of it: between the values that a policy keeps, nothing has to be recomputed together."""
+    first: dict[NodeKey, NodeKey] = {}
+
+    def start(key: NodeKey) -> NodeKey:
+        while first[key] != key:
+            first[key] = key = first[first[key]]
+        return key
+
+    for key, call in calls.items():
+        if key not in recomputed:
+            continue
+        first[key] = key
+        for operand in flow.operands.get(key, ()):
+            maker = flow.makers[operand]
+            if maker in first and calls[maker] == call:
+                first[start(maker)] = start(key)
+    return {key: f"{calls[key]} {start(key)[1]}" for key in first}
 
 
 def _saved_instead(flow: Flow, stacked: Iterable[Stack], inside: Container[NodeKey], products: Container[NodeKey]) -> dict[ValueKey, Stack]:
