@@ -20,7 +20,7 @@ from pathlib import Path
 
 JAX = ("blocks", "attention", "scan")
 JAX_CHANGES = ("", "block", "block:dots_saveable", "attend", "mlp")
-CPU = (*JAX, "gated", "gated scan")
+CPU = (*JAX, "gated", "gated scan", "masked", "narrow masked")
 CPU_CHANGES = (*JAX_CHANGES[1:], "attend:dots_saveable", "mlp:dots_saveable")
 MERGES_NOT = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 """XLA for the CPU otherwise merges what is recomputed."""
@@ -72,18 +72,46 @@ def _gated_network():
     return network
 
 
+def _masked_network():
+    """With norms and a causal mask, as somebody wrote it who had only the README."""
+    import jax
+    import jax.numpy as jnp
+
+    def norm(x, scale):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale
+
+    def attend(p, x):
+        q, k, v = (part.reshape(*x.shape[:2], 4, -1).swapaxes(1, 2) for part in jnp.split(x @ p["qkv"], 3, -1))
+        scores = q @ k.swapaxes(-1, -2) / q.shape[-1] ** 0.5
+        weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e9))
+        return (weights @ v).swapaxes(1, 2).reshape(x.shape) @ p["out"]
+
+    def mlp(p, x):
+        return jax.nn.gelu(x @ p["up"]) @ p["down"]
+
+    def block(p, x):
+        x = x + network["attend"](p, norm(x, p["scale"]))
+        return x + network["mlp"](p, norm(x, p["scale2"]))
+
+    network = {"attend": attend, "mlp": mlp, "block": block}
+    return network
+
+
 def jax_step(name, change):
     """The step, and its arguments."""
     import jax
     import jax.numpy as jnp
 
-    network = _gated_network() if name.startswith("gated") else _network()
+    network = _gated_network() if name.startswith("gated") else _masked_network() if name.endswith("masked") else _network()
     function, _, policy = change.partition(":")
     if function:
         options = {"policy": getattr(jax.checkpoint_policies, policy)} if policy else {}
         network[function] = jax.checkpoint(network[function], **options)
     layers, width = 4, 512
     batch, length = (16, 512) if name == "attention" else (32, 256)
+    if name.endswith("masked"):
+        batch, length, width = 8, 128, 64 if name.startswith("narrow") else 128
     shapes: dict[str, tuple[int, ...]] = {
         "qkv": (width, 3 * width),
         "out": (width, width),
@@ -93,6 +121,8 @@ def jax_step(name, change):
     if name.startswith("gated"):
         shapes |= dict.fromkeys("qkv", (width, width)) | dict.fromkeys(["scale", "scale2"], (width,)) | {"gate": (width, 4 * width)}
         del shapes["qkv"]
+    if name.endswith("masked"):
+        shapes |= dict.fromkeys(["scale", "scale2"], (width,))
     if name.endswith("scan"):
         params: object = {key: jnp.full((layers, *shape), 0.01) for key, shape in shapes.items()}
 

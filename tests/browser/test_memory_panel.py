@@ -18,7 +18,7 @@ from opscope.memory.flow import value_key
 from opscope.memory.model import Memory
 from opscope.memory.shown import planner_of, remember_source
 from opscope.memory.sources import read_memory
-from opscope.memory.suggest import answer
+from opscope.memory.suggest import answer, known_error
 from opscope.quantities import short_bytes
 from opscope.recording.sources import open_recording
 from opscope.render.writers.html import write
@@ -113,7 +113,7 @@ def agrees(viewer: Viewer, memory: Memory) -> None:
             str(buffer.type),
             buffer.why.removeprefix("saved for backward: "),
         )
-    folded = [int(times[1]) for row in cells(viewer) for cell in row if (times := re.match(r"▸ (\d+)×", cell))]
+    folded = [int(times[1]) for row in cells(viewer) for cell in row if (times := re.match(r"▸ (\d+) ×", cell))]
     assert folded, "equal buffers are one row"
     alive = sum(1 + len(row.shares) for row in live)
     assert int(table.get_attribute("aria-rowcount")) == 1 + alive - sum(folded) + len(folded)
@@ -149,8 +149,8 @@ def test_a_server_computes_memory_and_answers_what_if(
     peak, before, moved = (short_bytes(told[key]) for key in ("bytes_after", "bytes", "moved_bytes"))
     assert told["flops"] > 0 and told["bytes_after"] < told["bytes"], "what the command says"
     assert status.inner_text() == (
-        f"Estimated, with 3 changes: {peak} in use at the peak instead of {before}, {short_bytes(told['flops'])[:-1]}FLOP computed again, "
-        f"{moved} moved off the device and back"
+        f"Estimated, with 3 values changed: {peak} in use at the peak instead of {before}, "
+        f"{short_bytes(told['flops'])[:-1]}FLOP computed again, {moved} moved off the device and back"
     )
     loop = viewer.page.get_by_label("What if: while.15{3}", exact=True)
     loop.select_option("recompute")
@@ -216,7 +216,7 @@ def test_a_snapshot_of_pytorch_opens_with_its_memory(open_address: Open, server:
     assert largest.why in cells(viewer)[0] and largest.name in cells(viewer)[0]
     table.get_by_role("button", name=largest.name, exact=True).first.click()
     until(lambda: viewer.idle()["selectedNode"] == largest.node)
-    equal = table.get_by_role("button", name=re.compile(r"\d×")).first
+    equal = table.get_by_role("button", name=re.compile(r"\d ×")).first
     before = int(table.get_attribute("aria-rowcount"))
     times = int(re.sub(r"\D", "", equal.inner_text()))
     equal.click()
@@ -227,7 +227,7 @@ def test_a_snapshot_of_pytorch_opens_with_its_memory(open_address: Open, server:
     remember_source(str(file), program)
     suggested = answer(planner_of(program), [], suggests=True)
     status = viewer.page.get_by_role("status", name="What if").inner_text()
-    assert status.startswith(f"Estimated, with {len(suggested.changes)} changes: {short_bytes(suggested.result.memory.live_peak)}")
+    assert status.startswith(f"Estimated, with {len(suggested.changes)} values changed: {short_bytes(suggested.result.memory.live_peak)}")
     assert status.endswith("an unknown number of FLOP computed again"), "an allocator does not know what computes a value"
     viewer.page.get_by_text("What to write").click()
     assert suggested.advice[-1] in viewer.page.get_by_role("region", name="Memory", exact=True).inner_text()
@@ -243,10 +243,10 @@ def test_suggest_marks_what_a_checkpoint_recomputes(open_address: Open, server: 
     until(lambda: len(cells(viewer)) > 5)
     why = "saved for backward: buf24 (gelu_backward) needs linear for the gradient of gelu"
     (largest,) = [row for row in cells(viewer) if why.partition(": ")[2] in row]
-    assert "2×" in " ".join(largest) and "kept" in " ".join(largest)
+    assert "2 ×" in " ".join(largest) and "kept" in " ".join(largest)
     viewer.press("Suggest")
     status = viewer.page.get_by_role("status", name="What if")
-    until(lambda: "with 1 change" in status.inner_text())
+    until(lambda: "with 1 checkpoint:" in status.inner_text())
     until(lambda: any("recomputed" in row and why.partition(": ")[2] in row for row in cells(viewer)))
     marked = [row for row in cells(viewer) if "recomputed" in row or "some recomputed" in row]
     (program,) = load_all(str(log))
@@ -255,6 +255,21 @@ def test_suggest_marks_what_a_checkpoint_recomputes(open_address: Open, server: 
     assert sum(value_key(each.buffer) in result.checkpointed for each in live) >= len(marked) > 0
     viewer.press("Clear what-if")
     until(lambda: not any("recomputed" in row for row in cells(viewer)))
+    # A value that somebody chose is in the number, and not in the code: the page says what the code alone does.
+    chosen = viewer.page.get_by_label(re.compile("^What if: buf")).last
+    name = chosen.get_attribute("aria-label").removeprefix("What if: ").partition(" ")[0]
+    chosen.select_option("offload")
+    until(lambda: "changed:" in status.inner_text())
+    viewer.press("Suggest")
+    until(lambda: re.search(r"with 1 checkpoint and \d+ values? changed: ", status.inner_text()))
+    viewer.page.get_by_text("What to write").click()
+    panel = viewer.page.get_by_role("region", name="Memory", exact=True)
+    said = panel.inner_text()
+    assert f"This code alone: {short_bytes(result.memory.live_peak)} in use at the peak." in said
+    assert re.search(rf"It does not do what you chose for \d+ values?: .*{re.escape(name)}", said)
+    assert f"The estimate: {known_error(planner_of(program))}." in said
+    panel.get_by_role("button", name="Copy", exact=True).click()
+    until(lambda: "Code copied" in viewer.page.locator("body").inner_text())
 
 
 def test_the_lane_and_the_graph_are_linked(viewer: Viewer, memory: Memory) -> None:

@@ -24,13 +24,21 @@ pytestmark = pytest.mark.frameworks
 NETWORK = """
 import jax, jax.numpy as jnp
 
+def norm(x, scale):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale
+
 def attend(p, x):
-    q, k, v = jnp.split(x @ p["qkv"], 3, -1)
-    return jax.nn.softmax(q @ k.swapaxes(-1, -2)) @ v
+    q, k, v = (part.reshape(8, 128, 4, 16).swapaxes(1, 2) for part in jnp.split(x @ p["qkv"], 3, -1))
+    scores = jnp.where(jnp.tril(jnp.ones((128, 128), bool)), q @ k.swapaxes(-1, -2), -1e9)
+    return (jax.nn.softmax(scores) @ v).swapaxes(1, 2).reshape(x.shape) @ p["out"]
+
+def mlp(p, x):
+    return jax.nn.gelu(x @ p["up"]) @ p["down"]
 
 def block(p, x):
-    x = x + attend(p, x)
-    return x + jax.nn.gelu(x @ p["up"]) @ p["down"]
+    x = x + attend(p, norm(x, p["scale"]))
+    return x + mlp(p, norm(x, p["scale2"]))
 
 def loss(params, x):
     for p in params:
@@ -62,7 +70,13 @@ def _loaded(file: Path) -> ModuleType:
 
 
 def _arguments() -> tuple[list[dict[str, jax.Array]], jax.Array]:
-    shapes = {"qkv": (WIDTH, 3 * WIDTH), "up": (WIDTH, 4 * WIDTH), "down": (4 * WIDTH, WIDTH)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "qkv": (WIDTH, 3 * WIDTH),
+        "out": (WIDTH, WIDTH),
+        "up": (WIDTH, 4 * WIDTH),
+        "down": (4 * WIDTH, WIDTH),
+    }
+    shapes |= dict.fromkeys(("scale", "scale2"), (WIDTH,))
     return [{name: jnp.full(shape, 0.01) for name, shape in shapes.items()} for _ in range(LAYERS)], jnp.ones((8, 128, WIDTH))
 
 
@@ -103,11 +117,12 @@ def test_the_advice_for_jax_lowers_the_peak_as_estimated(network: ModuleType, pl
     assert found.note == MERGED
     assert found.advice and {each.name for each in (*found.suggestions, *found.others)} >= {"block", "block:dots_saveable", "attend"}
     assert not planner.checkpoints.keys() & {"step", "loss"}, "they compute no more than the calls of `block`"
+    assert found.suggestions[0].name == "block:dots_saveable", "of which the pieces between products are recomputed one by one"
     before, residuals = _bytes_used(network), _residual_bytes(network)
     for each in (found.suggestions[0], *(other for other in found.others if other.name == "block")):
         changed = _with(network, list(each.code))
         fell = before - _bytes_used(changed)
-        assert fell == pytest.approx(planner.memory.live_peak - each.peak, rel=0.2), each.name
+        assert fell == pytest.approx(planner.memory.live_peak - each.peak, rel=0.1), each.name
         assert residuals - _residual_bytes(changed) >= 0.8 * each.bytes, f"{each.name}: JAX saves less as well"
 
 

@@ -107,8 +107,9 @@ def test_all_calls_of_a_function_are_one_suggestion() -> None:
     assert {buffer.node for buffer in chosen[0].buffers} <= {"wide.0", "wide.1", "wide.2"} and len(chosen[0].buffers) >= 2
     assert chosen[0].peak == plan.what_if([Change("checkpoint", "forward")]).memory.live_peak < plan.memory.live_peak
     assert suggest(plan, chosen[0].changes)[0] == [], "nothing else is saved across the peak"
-    (line,) = answer(plan, [], True).advice
+    line, compiled = answer(plan, [], True).advice
     assert line.startswith("forward = jax.checkpoint(forward)  # in model.py")
+    assert compiled.startswith('step = jax.jit(step, compiler_options={"xla_disable_hlo_passes": "cse_barrier_expander"})')
     kept = {key[1] for key in plan.checkpoints["forward"].inside - plan.checkpoints["forward"].recomputed}
     assert kept == {"sum.0", "sum.1"}, "what one call hands to the next"
 
@@ -135,6 +136,19 @@ def test_a_chain_is_recomputed_from_its_start() -> None:
         ("product.1", "act.1"),
         ("grad.1", "grad.1"),
     ], "act.1 is computed from it at the same point"
+
+
+def test_what_the_advice_does_not_do_is_said() -> None:
+    """The number is with what somebody chose, which no code does; the advice has a number of its own, and code for every checkpoint."""
+    plan = planner(step(layers=3))
+    alone = answer(plan, [], True)
+    assert alone.by_hand == [] and alone.advice_peak == alone.result.memory.live_peak
+    chosen = [Change("offload", "x")]
+    both = answer(plan, chosen, True)
+    assert both.by_hand == chosen and both.advice == alone.advice and both.advice_peak == alone.advice_peak
+    assert both.result.memory.live_peak < both.advice_peak
+    asked = answer(plan, [Change("checkpoint", "forward"), *chosen], False)
+    assert asked.advice == alone.advice and asked.by_hand == chosen and asked.advice_peak == alone.advice_peak
 
 
 def test_an_unknown_node_is_refused() -> None:
@@ -166,6 +180,35 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
         wrong.returncode == 2
         and "a change is one of recompute=NODE, offload=NODE, bf16=NODE, checkpoint=FUNCTION, not 'forget=wide.0'" in wrong.stderr
     )
+
+
+@pytest.mark.slow
+def test_the_largest_are_source_lines_in_all_layers(tmp_path: Path, run: Run) -> None:
+    """Line 7 makes two values of 4,000 bytes in each layer, lines 8 to 11 one each, line 12 a smaller one: lines 7, 8 and 9 are named, and
+    that two more are as large as the last."""
+    builder = ProgramBuilder("step", "main")
+    main = builder.graph("main")
+    last = main.node("x", "parameter", outputs=[SMALL], role="parameter").id
+    lines = {"wide": (7, BIG), "high": (7, BIG), "a": (8, BIG), "b": (9, BIG), "c": (10, BIG), "d": (11, BIG), "e": (12, SMALL)}
+    for i in range(2):
+        for name, (line, type_) in lines.items():
+            frames, forward = [Frame("model.py", line, "forward")], {DIRECTION_ATTR: FORWARD}
+            last = main.node(f"{name}.{i}", "sine", [(last, 0)], [type_], scope=(f"layer_{i}",), source=frames, attrs=forward).id
+    for i in reversed(range(2)):
+        for name in reversed(lines):
+            read = [(last, 0), (f"{name}.{i}", 0)]
+            last = main.node(f"grad_{name}.{i}", "multiply", read, [SMALL], attrs={DIRECTION_ATTR: BACKWARD}).id
+    main.outputs.append((last, 0))
+    opscope.save(builder.build(), str(tmp_path / "step.json"))
+    text = run("memory", tmp_path / "step.json").stdout
+    assert "saved    50.0 kB for backward, 14 buffers" in text
+    assert "largest  16.0 kB: model.py:7 forward: 2 × wide.0 f32[1000], 2 × high.0 f32[1000]\n" in text
+    assert "         8.00 kB: model.py:8 forward: 2 × a.0 f32[1000]\n         8.00 kB: model.py:9 forward: 2 × b.0 f32[1000]\n" in text
+    assert "2 more lines as large as the last: --per source" in text and "model.py:10 forward: " not in text
+    (row,) = (line for line in text.splitlines() if "2 × wide.0" in line and "saved for backward" in line)
+    assert row.startswith("8.00 kB  saved")
+    every = run("memory", tmp_path / "step.json", "--all").stdout
+    assert sum("saved for backward" in line for line in every.splitlines()) == 14 and "4.00 kB  saved" in every
 
 
 def test_equal_calls_are_recomputed_equally() -> None:

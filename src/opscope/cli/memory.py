@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from opscope.quantities import short_bytes
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
-    from opscope.memory.model import Memory
+    from opscope.memory.model import Buffer, Memory
     from opscope.view_options import Theme
 
 _MOST_ROWS = 20
@@ -58,7 +59,12 @@ _ORIGINS = {
 )
 @picture_options("the memory lane")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every buffer and the curve.")
-@click.option("--all", "everything", is_flag=True, help="List everything that is alive instead of the largest.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List every buffer that is alive by itself, instead of the largest with equal ones in one row.",
+)
 def command(
     source: str,
     module: str | None,
@@ -145,7 +151,7 @@ def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
     unused = memory.reserved_at(position) - memory.bytes_at(position)
     of_it = f", {short_bytes(unused)} reserved and not in use" if unused > 0 else ""
     facts.append(("at", f"{point}: {short_bytes(memory.bytes_at(position))} in use{of_it}"))
-    facts += _avoidable(memory, position)
+    facts += _saved(memory, position)
     facts.append(("in use", _bars(memory)))
     if memory.remark:
         facts.append(("note", memory.remark))
@@ -154,23 +160,32 @@ def _facts(memory: Memory, position: int) -> list[tuple[str, str]]:
     return facts
 
 
-def _avoidable(memory: Memory, position: int) -> list[tuple[str, str]]:
-    """What would not be in memory there if it were recomputed when the backward half needs it."""
-    from opscope.memory.report import equal_lines
+def _saved(memory: Memory, position: int) -> list[tuple[str, str]]:
+    """What is only there because the backward half reads it again, and the source lines with the most of it."""
+    from opscope.memory.report import source_lines
 
     saved = [buffer for buffer, _ in memory.live(position) if buffer.kind == "saved" and buffer.bytes]
     if not saved:
         return []
     total = short_bytes(sum(buffer.bytes or 0 for buffer in saved))
-    facts = [("avoidable", f"{total}: {count(len(saved), 'buffer')} saved for backward; see --suggest")]
-    for number, buffers in enumerate(equal_lines(saved)[:_MOST_NAMED]):
-        first = buffers[0]
-        times = f"{len(buffers)} × " if len(buffers) > 1 else ""
-        place = f", {first.source}" if first.source else ""
-        size = short_bytes(sum(buffer.bytes or 0 for buffer in buffers))
-        part = f" ({first.part} of each iteration)" if first.part else ""
-        facts.append(("" if number else "largest", f"{size}: {times}{first.name}{part} {first.type or ''}".rstrip() + place))
+    facts = [("saved", f"{total} for backward, {count(len(saved), 'buffer')}; --suggest says what to recompute")]
+    lines = [(sum(buffer.bytes or 0 for equal in line for buffer in equal), line) for line in source_lines(saved)]
+    for number, (size, line) in enumerate(lines[:_MOST_NAMED]):
+        place = f"{line[0][0].source}: " if line[0][0].source else ""
+        others = sum(map(len, line[_MOST_NAMED:]))
+        names = [*map(_equal, line[:_MOST_NAMED]), *([f"{others:,} more"] if others else [])]
+        facts.append(("" if number else "largest", f"{short_bytes(size)}: {place}{', '.join(names)}"))
+    as_large = sum(size == lines[_MOST_NAMED - 1][0] for size, _ in lines[_MOST_NAMED:]) if len(lines) > _MOST_NAMED else 0
+    if as_large:
+        facts.append(("", f"{count(as_large, 'more line')} as large as the last: --per source"))
     return facts
+
+
+def _equal(buffers: Sequence[Buffer]) -> str:
+    """Equal buffers of repeated layers."""
+    first = buffers[0]
+    part = f" ({first.part} of each iteration)" if first.part else ""
+    return f"{_times(buffers)}{first.name}{part} {first.type or ''}".rstrip()
 
 
 def _split(memory: Memory) -> str:
@@ -196,7 +211,7 @@ def _bars(memory: Memory) -> str:
 
 
 def _rows(memory: Memory, position: int, per: str, most: int | None) -> list[str]:
-    from opscope.memory.report import grouped
+    from opscope.memory.report import grouped, repeats
 
     live = memory.live(position)
     if per != "buffer":
@@ -204,9 +219,15 @@ def _rows(memory: Memory, position: int, per: str, most: int | None) -> list[str
         cells = [("bytes", "buffers", per), *((short_bytes(row.bytes), f"{row.buffers:,}", row.name or "-") for row in groups[:most])]
         return table(cells, "rrl") + rest(len(groups), most)
     rows = [("bytes", "kind", "node", "type", "module", "source", "why")]
-    for buffer, shares in live[:most]:
-        size = "unknown" if buffer.bytes is None else short_bytes(buffer.bytes)
-        why = buffer.why + (f"; in the memory of {shares[0].name}" if shares else "")
+    together = [[row] for row in live] if most is None else repeats(live)
+    for equal in together[:most]:
+        buffer, shares = equal[0]
+        size = "unknown" if buffer.bytes is None else short_bytes(len(equal) * buffer.bytes)
+        why = buffer.why + (f"; in the memory of {shares[0].name}" if shares and len(equal) == 1 else "")
         scope, source = (ellipsize(text, _LONGEST, middle=True) for text in ("/".join(buffer.scope), buffer.source))
-        rows.append((size, buffer.kind, buffer.name, str(buffer.type or ""), scope, source, why))
-    return table(rows, "rl") + rest(len(live), most)
+        rows.append((size, buffer.kind, _times(equal) + buffer.name, str(buffer.type or ""), scope, source, why))
+    return table(rows, "rl") + rest(len(together), most)
+
+
+def _times(equal: Sequence[object]) -> str:
+    return f"{len(equal):,} × " if len(equal) > 1 else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.cli.progress import progress
 from opscope.cli.source import read_one
 from opscope.cli.table import blocks, count, table
-from opscope.naming import Part
+from opscope.naming import Part, listed
 from opscope.quantities import short_bytes, short_number
 from opscope.terminal import say, say_json
 
@@ -22,8 +22,7 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
     """Print the peak as it is and with the changes that were asked for, or that are suggested."""
     from opscope.memory.shown import memory_of, planner_of, remember_source
     from opscope.memory.suggest import answer as answer_to
-    from opscope.memory.suggest import known_error
-    from opscope.memory.what_if import CHECKPOINT, change_of
+    from opscope.memory.what_if import change_of
 
     changes = [change_of(text) for text in what_if]
     program = read_one(source, format, module, part)
@@ -37,13 +36,17 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
         return
     total = memory_of(program).peak_bytes
     reserved = f" (of {short_bytes(total)} reserved)" if short_bytes(total) != short_bytes(before) else ""
+    after = f"{short_bytes(result.memory.live_peak)}, estimated" + (", if you compile it as below" if answer.note else "")
     facts = [
         ("program", planner.memory.name),
-        ("in use at the peak", f"{short_bytes(before)}{reserved}, with these changes {short_bytes(result.memory.live_peak)}, estimated"),
+        ("in use at the peak", f"{short_bytes(before)}{reserved}, with these changes {after}"),
         ("computed again", _again(result)),
     ]
-    if any(change.action == CHECKPOINT for change in answer.changes):
-        facts.append(("estimate", known_error(planner)))
+    if answer.error:
+        facts.append(("estimate", answer.error))
+    if answer.advice and answer.by_hand:
+        names = listed(list(map(str, answer.by_hand)))
+        facts.append(("the code below", f"{short_bytes(answer.advice_peak)} in use at the peak: it does not do {names}"))
     if planner.memory.remark:
         facts.append(("note", planner.memory.remark))
     if result.moved:
@@ -56,14 +59,17 @@ def show(source: str, module: str | None, format: str | None, part: Part, what_i
         facts.append(("suggested", "nothing: no value that is saved for backward lowers the peak"))
     parts = [table(facts)]
     if answer.suggestions:
-        parts += [_rows("suggested", answer.suggestions), answer.advice]
+        peak = "peak" if len(answer.suggestions) == 1 else "peak, with those above"
+        parts.append(_rows("suggested", answer.suggestions, peak))
+    if answer.advice:
+        parts.append(answer.advice)
     if answer.others:
         parts.append(_rows("or one of these alone", answer.others[:_MOST_OTHERS]))
     say(*blocks(*parts))
 
 
-def _rows(title: str, suggestions: list[Suggestion]) -> list[str]:
-    rows = [(title, "peak", "FLOP again", "saved at the peak", "values")]
+def _rows(title: str, suggestions: list[Suggestion], peak: str = "peak") -> list[str]:
+    rows = [(title, peak, "FLOP again", "kept at the peak now", "values")]
     for each in suggestions:
         known = "unknown" if each.known_flops is None else ("≥ " if each.unknown else "") + short_number(each.flops)
         rows.append((each.name, short_bytes(each.peak), known, short_bytes(each.bytes), str(len(each.buffers))))
@@ -91,6 +97,9 @@ def _json(before: int, answer: Answer) -> dict[str, Any]:
         "alternatives": list(map(_suggestion_json, answer.others)),
         "not_recomputed": [{"node": buffer.node, "bytes": buffer.bytes, "why": reason} for buffer, reason in answer.left_out],
         "advice": answer.advice,
+        "advice_bytes": answer.advice_peak if answer.advice else None,
+        "not_in_advice": list(map(str, answer.by_hand)),
+        "estimate": answer.error,
         "note": answer.note,
     }
 

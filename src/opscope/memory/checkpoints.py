@@ -43,7 +43,7 @@ class Checkpoint(NamedTuple):
     recomputed: frozenset[NodeKey]
     """Of these, what is not handed out: that is kept, because something else reads it."""
     calls: Mapping[NodeKey, str]
-    """The call, or module, that each of these is in: all of it is recomputed at once."""
+    """The call, or module, that each of these is in, or the piece of a call: all of it is recomputed at once."""
     code: tuple[str, ...]
     """What to write in the program."""
     stacked: Mapping[ValueKey, Stack]
@@ -77,6 +77,7 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
     products = frozenset(key for key, node in flow.forward.items() if multiplies(program, node))
     filled = list(stacks(program, flow.forward))
     names = Counter(function for _, function in members)
+    known = sum(map(bool, frames.values()))
     for (file, function), inside in members.items():
         name = function if names[function] == 1 else f"{PurePath(file).name}:{function}"
         calls = _calls(flow, (file, function), inside, frames)
@@ -90,12 +91,14 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
             code = _wrapped(file, function, f", policy=jax.checkpoint_policies.{DOTS_SAVEABLE}")
             instead = _saved_instead(flow, others.values(), calls, products - {each.part for each in filled if each.value in held})
             whole = frozenset(inside)
-            pieces = {**named, **_pieces(flow, named, recomputed - products)}
+            # What is called once, such as the loss, XLA recomputes as early as it can: its backward half waits for nothing.
+            is_once = max(calls.values(), default=1) == 1 or len(inside) >= _WHOLE * known
+            pieces = named if is_once else {**named, **_pieces(flow, named, recomputed - products)}
             yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", whole, recomputed - products, pieces, (code,), others, products, instead)
 
 
 def _pieces(flow: Flow, calls: Mapping[NodeKey, str], recomputed: Container[NodeKey]) -> dict[NodeKey, str]:
-    """The call of what is recomputed, and the piece of it: between the values that a policy keeps, nothing has to be recomputed together."""
+    """The call of what is recomputed, and the piece of it: between the values that a policy keeps, nothing is recomputed together."""
     first: dict[NodeKey, NodeKey] = {}
 
     def start(key: NodeKey) -> NodeKey:

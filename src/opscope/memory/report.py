@@ -12,6 +12,7 @@ from opscope.memory.model import Buffer, Live, Memory
 _NUMBER = re.compile(r"\d+")
 _SUFFIX = re.compile(r"[._]?\d+$")
 """What tells nodes of one kind apart."""
+_NUMBERS = re.compile(r"(?:[._]\d+)+$")
 
 
 class Group(NamedTuple):
@@ -52,6 +53,29 @@ def equal_lines(buffers: Iterable[Buffer]) -> list[list[Buffer]]:
     for buffer in buffers:
         lines[*line_of(buffer), buffer.output].append(buffer)
     return sorted(lines.values(), key=lambda each: -sum(buffer.bytes or 0 for buffer in each))
+
+
+def repeats(rows: Iterable[Live]) -> list[list[Live]]:
+    """Equal buffers of repeated layers together, as in the viewer: the same kind, type, size and line, and but for numbers the same name
+    and module. Those with the most bytes first."""
+    equal: dict[tuple[object, ...], list[Live]] = defaultdict(list)
+    for row in rows:
+        buffer = row.buffer
+        name, scope = _NUMBER.sub("#", _NUMBERS.sub("", buffer.node)), _NUMBER.sub("#", "/".join(buffer.scope))
+        equal[buffer.kind, buffer.bytes, buffer.source, str(buffer.type), buffer.output, name, scope].append(row)
+    unused = [each for each in equal.values() if not each[0].buffer.node]  # what is reserved and not in use comes last
+    others = [each for each in equal.values() if each[0].buffer.node]
+    return sorted(others, key=lambda each: -len(each) * (each[0].buffer.bytes or 0)) + unused
+
+
+def source_lines(buffers: Iterable[Buffer]) -> list[list[list[Buffer]]]:
+    """Buffers of the same source line, of every layer together, and of these the equal ones together; those with the most bytes first.
+    Where no line is known, only equal ones are together."""
+    lines: dict[tuple[str, ...], list[list[Buffer]]] = defaultdict(list)
+    for equal in equal_lines(buffers):
+        first = equal[0]
+        lines[(first.source,) if first.source else (*line_of(first), first.output)].append(equal)
+    return sorted(lines.values(), key=lambda each: -sum(buffer.bytes or 0 for equal in each for buffer in equal))
 
 
 def to_json(memory: Memory, position: int, per: str) -> dict[str, Any]:

@@ -64,11 +64,13 @@ MERGED = "XLA for the CPU merges what jax.checkpoint recomputes, unless you comp
 
 
 def known_error(planner: Planner) -> str:
-    """How far estimates for checkpoints are off where the program runs, as `benchmarks/memory_advice.py` measured it."""
-    measured = "lowered the peak by {} to {} times what was estimated"
-    if planner.is_for_gpu or is_torch(planner.program):
-        return "on an H200, 19 checkpoints " + measured.format(0.93, 1.23)
-    return "on the CPU, 30 checkpoints " + measured.format(0.79, 1.17)
+    """How far estimates for checkpoints are off, as `benchmarks/memory_advice.py` measured it, and where."""
+    measured = "lowered the peak by {:.2f} to {:.2f} times what was estimated"
+    if is_torch(planner.program):
+        return "measured on an H200: 7 checkpoints of PyTorch " + measured.format(0.93, 1.15)
+    if planner.is_for_gpu:
+        return "measured on an H200: 12 checkpoints of JAX " + measured.format(0.93, 1.23)
+    return "on the CPU, 42 checkpoints of JAX " + measured.format(0.79, 1.20)
 
 
 class Answer(NamedTuple):
@@ -80,9 +82,15 @@ class Answer(NamedTuple):
     """What else could be done: each one alone, in addition to what somebody asked for."""
     result: WhatIf
     advice: list[str]
-    """What to write in the user's program for the suggestions."""
+    """What to write in the user's program: for the suggestions, and for functions or modules that somebody asked for."""
+    by_hand: list[Change]
+    """The changes in the result that the advice does not make."""
+    advice_peak: int
+    """The most bytes in use with what the advice makes, and nothing else."""
     note: str
     """Why the peak may not fall by what is estimated; empty if nothing is in the way."""
+    error: str
+    """How far such estimates are off; empty if nothing is checkpointed."""
     left_out: list[tuple[Buffer, str]]
     """The largest values that are saved for backward at the peak and stay, with the reason."""
 
@@ -92,18 +100,35 @@ def answer(planner: Planner, changes: Sequence[Change], suggests: bool) -> Answe
     suggestions, others = suggest(planner, changes) if suggests else ([], [])
     together = [*changes, *(change for each in suggestions for change in each.changes)]
     result = planner.what_if(together)
-    advice = list(dict.fromkeys(line for each in suggestions for line in each.code))
-    note = MERGED if any("jax.checkpoint" in line for line in advice) and _may_be_merged(planner, suggestions) else ""
-    return Answer(together, suggestions, others, result, advice, note, _left_out(planner, suggestions) if suggests else [])
+    asked = [planner.checkpoints[change.node].code for change in changes if change.action == CHECKPOINT]
+    advice = list(dict.fromkeys(line for code in (*asked, *(each.code for each in suggestions)) for line in code))
+    by_hand = [change for change in changes if change.action != CHECKPOINT]
+    written = planner.what_if([change for change in together if change not in by_hand]) if advice and by_hand else result
+    note = MERGED if any("jax.checkpoint" in line for line in advice) and _may_be_merged(planner, result, suggestions) else ""
+    if note:
+        advice.append(_compiled(planner))
+    error = known_error(planner) if any(change.action == CHECKPOINT for change in together) else ""
+    left_out = _left_out(planner, suggestions) if suggests else []
+    return Answer(together, suggestions, others, result, advice, by_hand, written.memory.live_peak, note, error, left_out)
 
 
-def _may_be_merged(planner: Planner, suggestions: Sequence[Suggestion]) -> bool:
+def _may_be_merged(planner: Planner, result: WhatIf, suggestions: Sequence[Suggestion]) -> bool:
     """Whether XLA for the CPU would merge what is recomputed: not in a loop, whose forward and backward halves are different loops, and not
     if the program is for a GPU."""
     if planner.is_for_gpu:
         return False
     stacked = {key for each in planner.checkpoints.values() for key in each.stacked}
-    return any(value_key(buffer) not in stacked for each in suggestions for buffer in each.buffers)
+    values = result.checkpointed | {value_key(buffer) for each in suggestions for buffer in each.buffers}
+    return not values <= stacked
+
+
+def _compiled(planner: Planner) -> str:
+    """What keeps XLA for the CPU from merging what is recomputed."""
+    step = planner.program.name.removeprefix("jit_")
+    # `jax.value_and_grad(loss)` has the name of the loss.
+    step = step if step.isidentifier() and step.strip("_") != "lambda" and step not in planner.checkpoints else "step"
+    options = '{"xla_disable_hlo_passes": "cse_barrier_expander"}'
+    return f"{step} = jax.jit({step}, compiler_options={options})  # with the other arguments of your jax.jit; only for the CPU"
 
 
 def suggest(planner: Planner, given: Sequence[Change] = ()) -> tuple[list[Suggestion], list[Suggestion]]:
@@ -129,7 +154,8 @@ def suggest(planner: Planner, given: Sequence[Change] = ()) -> tuple[list[Sugges
         memory = planner.what_if(changes).memory
         options = [option for _, option in worth if not option.inside & taken.inside]
     others.sort(key=lambda each: (each.peak, each.flops, each.name))
-    return chosen, [each for each in others if each.changes != (chosen[0].changes if chosen else ())]
+    # Of several, each peak is with those before it; of a single one, it is said already.
+    return chosen, [each for each in others if len(chosen) != 1 or each.changes != chosen[0].changes]
 
 
 def _tried(planner: Planner, option: _Option, changes: Sequence[Change]) -> Suggestion:

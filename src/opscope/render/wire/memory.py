@@ -17,7 +17,7 @@ from opscope.memory.flow import value_key
 from opscope.memory.model import UNUSED, Buffer, Kind, Memory
 from opscope.memory.shown import is_worth_computing, memory_of, planner_of
 from opscope.memory.suggest import answer as answer_to
-from opscope.memory.what_if import ACTIONS, GIVEN, Change
+from opscope.memory.what_if import ACTIONS, CHECKPOINT, GIVEN, Change
 from opscope.program import Graph, Program
 from opscope.recording.model import Recording
 from opscope.render.wire.sections import Interner, SectionWriter
@@ -98,6 +98,12 @@ def packed_what_if(program: Program, changes: Sequence[Change], suggests: bool, 
         "moved": result.moved,
         "checkpointed": [i for i, buffer in enumerate(buffers) if value_key(buffer) in result.checkpointed],
         "advice": answer.advice,
+        "adviceBytes": answer.advice_peak,
+        "byHand": list(map(str, answer.by_hand)),
+        "functions": sum(change.action == CHECKPOINT for change in answer.changes),
+        "values": sum(change.action != CHECKPOINT for change in answer.changes),
+        "note": answer.note,
+        "error": answer.error,
     }
     return gzip.compress(encode_memory(result.memory, program, whatIf=asked), 1, mtime=0)
 

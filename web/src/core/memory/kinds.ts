@@ -35,7 +35,7 @@ export function kindTitle(kind: string): string {
 }
 
 const HINTS: Readonly<Record<string, string>> = {
-  saved: "Avoidable: only there because the backward half reads it again. It could be recomputed or offloaded instead",
+  saved: "Only there because the backward half reads it again. Some of it could be recomputed or offloaded instead: Suggest finds what",
   unused: "Reserved, but not in use at this point",
 };
 

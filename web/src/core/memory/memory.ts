@@ -72,8 +72,18 @@ export interface WhatIf {
   readonly moved: number;
   /** The buffers of the memory without changes that are recomputed because a function or module is. */
   readonly checkpointed: readonly number[];
-  /** What to write in the program for what is suggested. */
+  /** What to write in the program for the functions or modules that are recomputed, and for what is suggested. */
   readonly advice: readonly string[];
+  /** The most bytes in use at one point with what the advice does, and nothing else. */
+  readonly adviceBytes: number;
+  /** The changes that the advice does not make. */
+  readonly byHand: readonly string[];
+  /** How many of the changes are of functions or modules, and of values. */
+  readonly functions: number;
+  readonly values: number;
+  /** Why the peak may not fall by what is estimated, and how far such estimates are off; empty: nothing to say. */
+  readonly note: string;
+  readonly error: string;
 }
 
 export function decodeMemory(bytes: Uint8Array): MemoryData {

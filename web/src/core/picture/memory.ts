@@ -12,7 +12,7 @@ import { bytesText } from "../text/quantities";
 import type { PanelPicture } from "./types";
 
 const MARGIN = 20;
-const WIDTH = 1200;
+const WIDTH = 1320;
 const LANE = 240;
 const LINE = 20;
 const MOST_ROWS = 12;
@@ -20,8 +20,9 @@ const SIZE = 11;
 /** Columns of the list: where each begins. Bytes end where the kind begins. */
 const KIND = 76;
 const NAME = 230;
-const TYPE = 470;
-const WHY = 640;
+const TYPE = 450;
+const SOURCE = 600;
+const WHY = 760;
 
 export function memoryPicture(memory: MemoryData, position: number): PanelPicture {
   const steps = Math.max(1, memory.steps.length);
@@ -71,7 +72,8 @@ export function memoryPicture(memory: MemoryData, position: number): PanelPictur
     const head: readonly (readonly [string, number])[] = [
       ["kind", KIND + TEXT_AT],
       ["buffer", NAME],
-      [hasTypes ? "type" : "source", TYPE],
+      ...(hasTypes ? ([["type", TYPE]] as const) : []),
+      ["source", hasTypes ? SOURCE : TYPE],
       ["why it is alive", WHY],
     ];
     for (const [words, x] of head) write(words, x, rowsAt + LINE, whole, theme.secondary);
@@ -82,8 +84,9 @@ export function memoryPicture(memory: MemoryData, position: number): PanelPictur
       swatch(kind, KIND, y);
       write(kindTitle(memory.kinds[kind]), KIND + TEXT_AT, y, NAME - KIND - TEXT_AT - 8, theme.text);
       if (buffer >= 0) {
-        write(nameOf(buffer) + text(memory.output[buffer]) + (count > 1 ? ` ×${count}` : ""), NAME, y, TYPE - NAME - 10, theme.text);
-        write(hasTypes ? text(memory.type[buffer]) : shortSource(text(memory.source[buffer])), TYPE, y, WHY - TYPE - 10, theme.secondary);
+        write((count > 1 ? `${count} × ` : "") + nameOf(buffer) + text(memory.output[buffer]), NAME, y, TYPE - NAME - 10, theme.text);
+        if (hasTypes) write(text(memory.type[buffer]), TYPE, y, SOURCE - TYPE - 10, theme.secondary);
+        write(shortSource(text(memory.source[buffer])), hasTypes ? SOURCE : TYPE, y, WHY - SOURCE - 10, theme.secondary);
       }
       write(buffer < 0 ? memory.unusedWhy : text(memory.why[buffer]), WHY, y, whole - WHY, theme.text);
     });

@@ -21,7 +21,11 @@ export function Lane({ session, lane }: { readonly session: Session; readonly la
 
   const paint = () => {
     const element = canvas.current;
-    if (!element || !summary || !usage) return;
+    if (!element) return;
+    if (!summary || !usage) {
+      element.getContext("2d")!.clearRect(0, 0, element.width, element.height);
+      return;
+    }
     const ratio = window.devicePixelRatio || 1;
     const size: LaneSize = { width: element.clientWidth, height: element.clientHeight, pixels: ratio };
     if (size.width < 1 || size.height < 1) return;

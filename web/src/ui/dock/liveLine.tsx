@@ -105,7 +105,7 @@ function Times({
       aria-expanded={isOpen}
       title={`${ids.length} buffers${sizes} that differ only by numbers in their names`}
     >
-      {isOpen ? "▾" : "▸"} {ids.length}×
+      {isOpen ? "▾" : "▸"} {ids.length} ×
     </button>
   );
 }

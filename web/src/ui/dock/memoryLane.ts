@@ -69,6 +69,7 @@ export class MemoryLane {
     this.of = program;
     this.summary = this.usage = this.live = this.hovered = this.brushed = this.spans = this.problem = undefined;
     this.whatIf.forget();
+    this.onChange.emit();
     const at = this.place();
     if (!at) {
       this.problem = session.timeline.exists
@@ -228,8 +229,8 @@ export class MemoryLane {
     this.onChange.emit();
   }
 
-  rows(from: number, to: number): Promise<readonly LiveRow[]> {
-    return this.answer("memoryRows", { from, to });
+  async rows(from: number, to: number): Promise<readonly LiveRow[]> {
+    return this.live ? this.answer("memoryRows", { from, to }) : [];
   }
 
   /** Asks the engine. Undefined: it cannot answer, because another program is shown by now. */
@@ -243,7 +244,7 @@ export class MemoryLane {
     try {
       return await question();
     } catch (error) {
-      if (this.of !== this.session.program) throw error;
+      if (this.of !== this.session.program || !this.summary) throw error;
       this.restoring ??= this.restore().finally(() => {
         this.restoring = undefined;
       });

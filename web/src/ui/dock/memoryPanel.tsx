@@ -82,7 +82,7 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
             {facts && summary ? sentence(facts, summary.steps) : " "}
             {facts && summary && <Kinds facts={facts} summary={summary} session={session} />}
           </p>
-          {summary && <WhatIfBar whatIf={lane.whatIf} summary={summary} />}
+          {summary && <WhatIfBar session={session} whatIf={lane.whatIf} summary={summary} />}
           {summary && !lane.whatIf.isPossible && (
             <p class="quiet what-if">
               What if values were recomputed? This page cannot compute it: run `opscope memory SOURCE --suggest`, or `opscope view SOURCE`.

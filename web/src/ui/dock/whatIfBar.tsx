@@ -2,10 +2,23 @@
 import type { JSX } from "preact";
 import { bytesText, quantityText } from "../../core/text/quantities";
 import type { MemorySummary, WhatIfSummary } from "../engine/memoryProtocol";
+import { copy } from "../panels/actions";
 import { clipped } from "../panels/outline";
+import type { Session } from "../session";
 import type { WhatIf } from "./whatIf";
 
-export function WhatIfBar({ whatIf, summary }: { readonly whatIf: WhatIf; readonly summary: MemorySummary }): JSX.Element | null {
+/** Of the changes that the advice does not make, how many are named. */
+const MOST_NAMED = 8;
+
+export function WhatIfBar({
+  session,
+  whatIf,
+  summary,
+}: {
+  readonly session: Session;
+  readonly whatIf: WhatIf;
+  readonly summary: MemorySummary;
+}): JSX.Element | null {
   const { answer, problem, busy } = whatIf;
   if (!answer && !problem && !busy) return null;
   return (
@@ -21,20 +34,50 @@ export function WhatIfBar({ whatIf, summary }: { readonly whatIf: WhatIf; readon
       {answer && answer.advice.length > 0 && (
         <details>
           <summary>What to write</summary>
+          <button type="button" class="tool" onClick={() => void copy(session, answer.advice.join("\n"), "Code copied")}>
+            Copy
+          </button>
           <pre>{answer.advice.map((line) => clipped(line, 300)).join("\n")}</pre>
+          {aboutAdvice(answer).map((text) => (
+            <p key={text}>{text}</p>
+          ))}
         </details>
       )}
     </div>
   );
 }
 
-function sentence({ changes, mostBytes, flops, unknownFlops, moved }: WhatIfSummary, summary: MemorySummary): string {
-  const nodes = `${changes.length.toLocaleString("en-US")} ${changes.length === 1 ? "change" : "changes"}`;
+/** What the code does not do, why the peak may not fall by what is estimated, and how far estimates are off. */
+function aboutAdvice({ byHand, adviceBytes, note, error }: WhatIfSummary): string[] {
+  const more = byHand.length - MOST_NAMED;
+  const named = byHand.slice(0, MOST_NAMED).map((change) => clipped(change, 80));
+  const names = [...named, ...(more > 0 ? [`${more.toLocaleString("en-US")} more`] : [])].join(", ");
+  return [
+    ...(byHand.length > 0
+      ? [
+          `This code alone: ${bytesText(adviceBytes)} in use at the peak. It does not do what you chose for ${counted(byHand.length, "value")}: ${names}.`,
+        ]
+      : []),
+    ...(note ? [`${note}.`] : []),
+    ...(error ? [`The estimate: ${error}.`] : []),
+  ];
+}
+
+function counted(count: number, what: string): string {
+  return `${count.toLocaleString("en-US")} ${count === 1 ? what : `${what}s`}`;
+}
+
+function sentence({ functions, values, mostBytes, flops, unknownFlops, moved, note }: WhatIfSummary, summary: MemorySummary): string {
+  const changes = [
+    ...(functions > 0 ? [`${counted(functions, "checkpoint")}`] : []),
+    ...(values > 0 ? [`${counted(values, "value")} changed`] : []),
+  ].join(" and ");
   const cost = [
     flops === null ? "an unknown number of FLOP computed again" : flops > 0 ? `${quantityText(flops, "FLOP")} computed again` : "",
     flops !== null && unknownFlops > 0 ? `unknown for ${unknownFlops}` : "",
     moved > 0 ? `${bytesText(moved)} moved off the device and back` : "",
   ].filter(Boolean);
   const peak = `${bytesText(mostBytes)} in use at the peak instead of ${bytesText(summary.mostBytes)}`;
-  return `Estimated, with ${nodes}: ${[peak, ...cost].join(", ")}`;
+  const how = note ? ", compiled as it says below" : "";
+  return `Estimated, with ${changes}${how}: ${[peak, ...cost].join(", ")}`;
 }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PassRow } from "../../core/program/recording/types";
-import { bytesText, quantityText } from "../../core/text/quantities";
+import { bytesText, quantityText, shortNumber } from "../../core/text/quantities";
 import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
@@ -18,6 +18,9 @@ const MODES: readonly (readonly [PassMode, string])[] = [
 ];
 /** Cards this far off screen are rendered before they scroll into view. */
 const BEYOND = 400;
+/** The counts of a card fit into its width with this many characters; with the time of the program beside them, with fewer. */
+const MOST_DIGITS = 10;
+const MOST_BESIDE_TIME = 6;
 
 export function Strip({ session, onClose }: { readonly session: Session; readonly onClose: () => void }): JSX.Element {
   return session.timeline.compares ? (
@@ -358,11 +361,13 @@ function CardView({
 export function Counts({ row, whole = false }: { readonly row: PassRow; readonly whole?: boolean }): JSX.Element {
   if (isStart(row)) return <span class="pass-counts quiet-text">initial program</span>;
   if (row.added === undefined) return <span class="pass-counts quiet-text">…</span>;
+  const counts = [row.added, row.removed, row.changed].map((count) => (count ? count.toLocaleString("en-US") : ""));
+  const isLong = !whole && counts.join("").length > (row.estimatedSeconds === undefined ? MOST_DIGITS : MOST_BESIDE_TIME);
   const part = (name: string, sign: string, count = 0) =>
     count ? (
       <span class={name}>
         {sign}
-        {count.toLocaleString("en-US")}
+        {isLong ? shortNumber(count).replace(" ", "") : count.toLocaleString("en-US")}
       </span>
     ) : null;
   const any = didSomething(row, []);
