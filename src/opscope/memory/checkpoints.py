@@ -77,7 +77,6 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
     products = frozenset(key for key, node in flow.forward.items() if multiplies(program, node))
     filled = list(stacks(program, flow.forward))
     names = Counter(function for _, function in members)
-    known = sum(map(bool, frames.values()))
     for (file, function), inside in members.items():
         name = function if names[function] == 1 else f"{PurePath(file).name}:{function}"
         calls = _calls(flow, (file, function), inside, frames)
@@ -92,8 +91,10 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
             instead = _saved_instead(flow, others.values(), calls, products - {each.part for each in filled if each.value in held})
             whole = frozenset(inside)
             # What is called once, such as the loss, XLA recomputes as early as it can: its backward half waits for nothing.
-            is_once = max(calls.values(), default=1) == 1 or len(inside) >= _WHOLE * known
-            pieces = named if is_once else {**named, **_pieces(flow, named, recomputed - products)}
+            # Calls that are counted wrongly are not equally large.
+            sizes = Counter(calls.values()).values()
+            repeats = len(sizes) > 1 and 2 * min(sizes) >= max(sizes)
+            pieces = {**named, **_pieces(flow, named, recomputed - products)} if repeats else named
             yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", whole, recomputed - products, pieces, (code,), others, products, instead)
 
 
