@@ -91,9 +91,9 @@ def _functions(program: Program, flow: Flow) -> Iterator[Checkpoint]:
             instead = _saved_instead(flow, others.values(), calls, products - {each.part for each in filled if each.value in held})
             whole = frozenset(inside)
             # What is called once, such as the loss, XLA recomputes as early as it can: its backward half waits for nothing.
-            # Calls that are counted wrongly are not equally large.
+            # Calls that are counted wrongly have very different sizes; the first one has what prepares the weights too.
             sizes = Counter(calls.values()).values()
-            repeats = len(sizes) > 1 and 2 * min(sizes) >= max(sizes)
+            repeats = len(sizes) > 1 and 4 * min(sizes) >= max(sizes)
             pieces = {**named, **_pieces(flow, named, recomputed - products)} if repeats else named
             yield Checkpoint(f"{name}:{DOTS_SAVEABLE}", whole, recomputed - products, pieces, (code,), others, products, instead)
 
