@@ -11,6 +11,7 @@ from support.hlo_texts import BEFORE, NOTES, STEPS, parse, write_dump
 import opscope
 from opscope.cli import main
 from opscope.recording.dumps.xla import Step, _attributed
+from opscope.recording.sources import open_recording
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +110,14 @@ def test_what_a_pass_did_before_its_own_pipeline_started_is_its_work() -> None:
     steps = [Step(Path(str(i)), "module_1.f", i, pipeline, name, following) for i, (pipeline, name, following) in enumerate(rows)]
     names = [step.name for step in _attributed(steps)]
     assert names == ["shardy-xla", "spmd-partitioning, up to spmd-cleanup", "dce", "spmd-partitioning", "pipeline-start"]
+
+
+def test_partitioning_is_told_as_what_it_made_and_not_as_a_fusion(capsys: pytest.CaptureFixture[str]) -> None:
+    """Texts that XLA wrote for two devices (`partitioned`): the second weight is split along the sum, so its product is reduced."""
+    dump = Path(__file__).parent / "partitioned"
+    recording = open_recording(dump)
+    assert main(["diff", f"{dump}@0", f"{dump}@1"]) == 0
+    told = capsys.readouterr().out
+    assert "fused" not in told and "dot_general.0 → dot.1, all-reduce (slot)" in told
+    first, *_ = recording.history("all-reduce", 1)
+    assert first.snapshot.index == 1 and {id for _, id in first.old} == {"dot_general.0"}

@@ -77,3 +77,35 @@ def test_files_before_and_after_a_step_are_one_module(tmp_path: Path) -> None:
     assert [(snapshot.module, snapshot.name) for snapshot in recording] == [("fusion", "before"), ("fusion", "after")]
     difference = recording.diff(1)
     assert difference is not None and not difference.same
+
+
+def test_a_directory_laid_out_as_that_of_vllm_is_a_recording(tmp_path: Path) -> None:
+    """The names that vLLM and depyf give to files (read in their sources, August 2026), with graphs that depyf wrote for torch.compile."""
+    traced, before, after = (DEPYF[f"__compiled_fn_1.{stage}.0.py"] for stage in ("BEFORE_PRE_GRAD", "Joint_graph", "AFTER_POST_GRAD"))
+    texts = {
+        "Captured_Graph.0": traced, "before_split.0": traced, "after_split.0": traced,
+        "BEFORE_POST_GRAD.0": before, "AFTER_POST_GRAD.0": after, "BEFORE_POST_GRAD.1": before, "AFTER_POST_GRAD.1": after,
+        "post_grad.0.NoOpEliminationPass.before.0": before, "post_grad.0.NoOpEliminationPass.after.0": after,
+        "post_grad.10.FixFunctionalizationPass.before.0": after, "post_grad.2.PostCleanupPass.before.0": after,
+    }  # fmt: skip
+    for rank in ("rank_0_dp_0", "rank_1_dp_0"):
+        (tmp_path / rank).mkdir()
+        for name, text in texts.items():
+            (tmp_path / rank / f"__compiled_fn_1.{name}.py").write_text(text)
+        (tmp_path / rank / "transformed_code.py").write_text("def __transformed_code_0_for_forward(self, x):\n    return x\n")
+    recording = open_recording(str(tmp_path))
+    modules = ["__compiled_fn_1", "__compiled_fn_1 piece 0", "__compiled_fn_1 piece 1"]
+    assert recording.modules == [f"{rank}/{module}" for rank in ("rank_0_dp_0", "rank_1_dp_0") for module in modules]
+    names = [snapshot.name for snapshot in recording.of_module(f"rank_0_dp_0/{modules[1]}")]
+    assert names == [
+        "before post-grad passes",
+        "before NoOpEliminationPass",
+        "after NoOpEliminationPass",
+        "before PostCleanupPass",
+        "before FixFunctionalizationPass",
+        "after post-grad passes",
+    ]
+    assert [snapshot.name for snapshot in recording[:3]] == ["as Dynamo traced it", "before the split", "after the split"]
+    assert recording.skipped == [f"{rank}/transformed_code.py: not an fx graph" for rank in ("rank_0_dp_0", "rank_1_dp_0")]
+    alone = open_recording(str(tmp_path / "rank_0_dp_0"))
+    assert alone.modules == modules

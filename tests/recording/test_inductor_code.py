@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from opscope.analysis.cost_metrics import with_costs
+from opscope.analysis.info import info_of
+from opscope.cli.info import _facts
 from opscope.errors import SourceError
 from opscope.recording.dumps.inductor_code import GeneratedCode
 from opscope.recording.dumps.torch_trace import read_dump
@@ -98,6 +100,12 @@ def call(args):
     assert_size_stride(buf5, (4, 3, 1, 1), (3, 1, 1, 1))
     return (buf3, buf5)
 """
+
+
+def test_inputs_whose_types_the_code_does_not_state_are_of_unknown_size() -> None:
+    info = info_of(GeneratedCode(CODE).program("step", {}))
+    assert (info.inputs, info.inputs_of_unknown_size, info.input_bytes) == (2, 2, 0)
+    assert ("inputs", "2, of unknown size") in _facts(info, None, False)
 
 
 def test_products_are_counted_from_the_views_that_they_read() -> None:

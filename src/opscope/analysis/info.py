@@ -69,12 +69,15 @@ class Info:
     parameters: int
     parameter_elements: int
     parameter_bytes: int
+    parameters_of_unknown_size: int
     inputs: int
     input_elements: int
     input_bytes: int
+    inputs_of_unknown_size: int
     buffers: int
     buffer_elements: int
     buffer_bytes: int
+    buffers_of_unknown_size: int
     flops: int
     transcendentals: int
     """Those of `flops` that XLA lists apart: exponentials, roots, sines."""
@@ -111,7 +114,8 @@ def _sizes(kind: Role, graph: Graph) -> dict[str, int]:
     different = [(types, counts[key]) for key, types in dict(zip(map(id, lists), lists, strict=True)).items()]
     elements = sum(count * (output.elements or 0) for types, count in different for output in types)
     stored = sum(count * (output.bytes or 0) for types, count in different for output in types)
-    return {f"{kind}s": len(lists), f"{kind}_elements": elements, f"{kind}_bytes": stored}
+    unknown = sum(count for types, count in different if any(output.bytes is None for output in types))
+    return {f"{kind}s": len(lists), f"{kind}_elements": elements, f"{kind}_bytes": stored, f"{kind}s_of_unknown_size": unknown}
 
 
 def _most_frequent(ops: Mapping[str, int]) -> tuple[str, ...]:

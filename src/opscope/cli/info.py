@@ -159,13 +159,17 @@ def _arguments(info: Info) -> list[tuple[str, str]]:
     """The arguments of the entry. Some compilers call every argument a parameter; then the row says so."""
     has_roles = info.inputs or info.buffers
     rows = [
-        ("parameters", info.parameters, info.parameter_elements, info.parameter_bytes),
-        ("buffers", info.buffers, info.buffer_elements, info.buffer_bytes),
-        ("inputs", info.inputs, info.input_elements, info.input_bytes),
+        ("parameters", info.parameters, info.parameter_elements, info.parameter_bytes, info.parameters_of_unknown_size),
+        ("buffers", info.buffers, info.buffer_elements, info.buffer_bytes, info.buffers_of_unknown_size),
+        ("inputs", info.inputs, info.input_elements, info.input_bytes, info.inputs_of_unknown_size),
     ]
     where = "" if has_roles else " (every argument of the entry)"
     return [
-        (name, f"{count:,}{where}: {short_number(elements)} elements, {short_bytes(stored)}")
-        for name, count, elements, stored in rows
-        if count
+        (name, f"{count:,}{where}{_size(elements, stored, count, unknown)}") for name, count, elements, stored, unknown in rows if count
     ]
+
+
+def _size(elements: int, stored: int, count: int, unknown: int) -> str:
+    if unknown == count:
+        return ", of unknown size"
+    return f": {short_number(elements)} elements, {short_bytes(stored)}" + (f", without {unknown:,} of unknown size" if unknown else "")

@@ -1,10 +1,13 @@
-"""Directories of fx graphs as text, one file per graph: those that depyf writes, and vLLM with `VLLM_DEBUG_DUMP_PATH`.
+"""Directories of fx graphs as text, one file per graph: those that depyf writes, and vLLM (through depyf) with `VLLM_DEBUG_DUMP_PATH`.
 
     __compiled_fn_1.BEFORE_PRE_GRAD.0.py, __compiled_fn_1.Joint_graph.0.py, __compiled_fn_1.AFTER_POST_GRAD.0.py …
     before_fusion.py, after_fusion.py …
+    rank_0_dp_0/__compiled_fn_1.before_split.0.py, rank_0_dp_0/__compiled_fn_1.post_grad.0.NoOpEliminationPass.before.0.py …
 
 The graphs of a compiled function up to the joint one are the passes of one module, those of its forward and its backward half of two more,
-in the order in which torch makes them; the files before and after one step are a module too. Every other file is one of its own.
+in the order in which torch makes them; the files before and after one step are a module too. Every other file is one of its own. vLLM
+splits a function into pieces and runs passes of its own on each: depyf numbers the different texts that a pass saw, and each number is a
+module.
 """
 
 from __future__ import annotations
@@ -23,9 +26,13 @@ from opscope.recording.store.store import StoreWriter
 
 _COMPILED = re.compile(r"(?P<function>__compiled_fn_\d+)[. ](?P<stage>.+?)[. ](?P<number>\d+)\.py")
 _STEP = re.compile(r"(?P<when>before|after)_(?P<module>.+)\.py")
+_RANK = re.compile(r"rank_\d+_dp_\d+")
+_OWN_PASS = re.compile(r"post_grad(?:\.(?P<at>\d+))?\.(?P<name>.+)\.(?P<when>before|after)")
 _STAGES = {
     "__compiled_fn": ("", "as Dynamo traced it"),
     "captured_graph": ("", "as Dynamo traced it"),
+    "before_split": ("", "before the split"),
+    "after_split": ("", "after the split"),
     "pre_insert_deferred": ("", "before runtime checks"),
     "before_pre_grad": ("", "before pre-grad passes"),
     "after_pre_grad": ("", "after pre-grad passes"),
@@ -38,51 +45,71 @@ _STAGES = {
 }
 """How the name of a stage begins: which half of the function it is, and the name of the pass, in the order of compilation."""
 _POST_GRAD = "post_grad"
+_SPLIT = "split"
 _HEAD = 1 << 14
 
 
 def is_dump(directory: Path, names: Iterable[str]) -> bool:
+    names = list(names)
     texts = [name for name in names if name.endswith(".py") and (_COMPILED.fullmatch(name) or _STEP.fullmatch(name))]
-    return any(_is_text(directory / name) for name in texts)
+    return any(_is_text(directory / name) for name in texts) or any(
+        is_dump(directory / rank, (each.name for each in (directory / rank).iterdir()))
+        for rank in names
+        if _RANK.fullmatch(rank) and (directory / rank).is_dir()
+    )
 
 
 def read_dump(directory: Path, progress: Progress | None = None) -> Recording:
     writer = StoreWriter(attrs={"producer": "torch.compile (fx graphs as text)", "ids": "names", "source": directory.name})
     skipped: list[str] = []
-    paths = sorted((path for path in directory.iterdir() if not path.name.startswith(".")), key=lambda path: _order(path.name))
-    for done, path in enumerate(paths, 1):
-        module, _, stage = _place(path.name)
-        try:
-            if not _is_text(path):
-                skipped.append(f"{path.name}: {'a directory' if path.is_dir() else 'not an fx graph'}")
-                continue
-            program = program_of_text(Source(path).read_text(), module)
-            writer.add(program, stage, pipeline=("torch.compile",), module=module, attrs={"file": path.name})
-        except SourceError as error:
-            skipped.append(f"{path.name}: {error}")
-        if progress:
-            progress(done / len(paths))
+    ranks = [path for path in sorted(directory.iterdir()) if _RANK.fullmatch(path.name) and path.is_dir()]
+    for place in [directory, *ranks]:
+        rank = "" if place == directory else f"{place.name}/"
+        paths = [path for path in place.iterdir() if not path.name.startswith(".") and path not in ranks]
+        split = {match["function"] for path in paths if (match := _COMPILED.fullmatch(path.name)) and match["stage"].endswith(_SPLIT)}
+        placed = sorted(((_place(path.name, split), path) for path in paths), key=lambda each: (_order(each[0]), each[1].name))
+        for done, ((module, _, stage), path) in enumerate(placed, 1):
+            file = rank + path.name
+            try:
+                if not _is_text(path):
+                    skipped.append(f"{file}: {'a directory' if path.is_dir() else 'not an fx graph'}")
+                    continue
+                program = program_of_text(Source(path).read_text(), module)
+                writer.add(program, stage, pipeline=("torch.compile",), module=rank + module, attrs={"file": file})
+            except SourceError as error:
+                skipped.append(f"{file}: {error}")
+            if progress and not ranks:
+                progress(done / len(placed))
     return writer.finished(str(directory), skipped)
 
 
-def _order(name: str) -> tuple[str, int]:
-    module, at, _ = _place(name)
+Place = tuple[str, tuple[int, int], str]
+
+
+def _order(place: Place) -> tuple[str, tuple[int, int]]:
+    module, at, _ = place
     return module.replace(" forward", " 1").replace(" backward", " 2"), at
 
 
-def _place(name: str) -> tuple[str, int, str]:
-    """The module that a file belongs to, where among its files, and the name of its pass."""
+def _place(name: str, split: set[str]) -> Place:
+    """The module that a file belongs to, where among its files, and the name of its pass. `split`: functions that are in pieces."""
     if compiled := _COMPILED.fullmatch(name):
-        function, stage, number = compiled["function"], compiled["stage"].replace(" ", "_").lower(), compiled["number"]
+        function, stage, number = compiled["function"], compiled["stage"].replace(" ", "_").lower(), compiled["number"].lstrip("0")
+        piece = f"{function} piece {number or 0}"
+        if own := _OWN_PASS.fullmatch(compiled["stage"]):
+            at = 2 * int(own["at"] or 1 << 20) + ("before", "after").index(own["when"])
+            return piece, (list(_STAGES).index("before_post_grad"), 1 + at), f"{own['when']} {own['name']}"
         for at, (beginning, (half, title)) in enumerate(_STAGES.items()):
             if stage.startswith(beginning):
+                if _POST_GRAD in beginning and function in split:
+                    return piece, (at, 0), title
                 if _POST_GRAD in beginning:  # both halves go through these passes, the forward one first
-                    half, number = ("forward" if number == "0" else "backward"), "0"
-                return " ".join(filter(None, (function, half, number.strip("0")))), at, title
-        return f"{function} {number}".removesuffix(" 0"), len(_STAGES), compiled["stage"]
+                    half, number = ("backward" if number else "forward"), ""
+                return " ".join(filter(None, (function, half, number))), (at, 0), title
+        return " ".join(filter(None, (function, number))), (len(_STAGES), 0), compiled["stage"]
     if step := _STEP.fullmatch(name):
-        return step["module"], ("before", "after").index(step["when"]), step["when"]
-    return Path(name).stem, 0, "graph"
+        return step["module"], (("before", "after").index(step["when"]), 0), step["when"]
+    return Path(name).stem, (0, 0), "graph"
 
 
 def _is_text(path: Path) -> bool:

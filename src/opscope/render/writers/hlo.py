@@ -44,13 +44,14 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     outside = dict.fromkeys(name for node in nodes for name, _ in node.inputs if name not in inside)
     bodies = program.callees_first(called for node in nodes for called in node.calls)
     tuples = _tuple_typed([graph, *bodies])
-    lines = [f"HloModule {_word(root)}_extracted", ""]
+    whole = graph is program.main and height is None and root == root_of(graph)
+    lines = [f"HloModule {_name(program.name) if whole else f'{_word(root)}_extracted'}", ""]
     for body in bodies:
         if body.name == graph.name:
             raise OpscopeError(f"{root!r} calls its own computation, which cannot be extracted; choose another node")
         lines += [f"{body.name} {{", *_lines(body, body.nodes, root_of(body), tuples, metadata), "}", ""]
     arguments = sorted((node for node in nodes if node.is_argument), key=_parameter_number)
-    entry = [f"ENTRY {_word(root)}_entry {{"]
+    entry = [f"ENTRY {_name(graph.name) if whole else f'{_word(root)}_entry'} {{"]
     for number, node in enumerate([*arguments, *(graph[name] for name in outside)]):
         entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
     entry += _lines(graph, [node for node in nodes if not node.is_argument], root, tuples, metadata)
@@ -146,6 +147,10 @@ def _type(node: Node, is_tuple: bool) -> str:
 
 def _tensor(t: TensorType) -> str:
     return t.dtype if t.dtype.startswith("(") else f"{t.dtype}[{','.join(map(str, t.shape))}]{t.layout}"
+
+
+def _name(name: str) -> str:
+    return "".join(c if c in ".-" else _word(c) for c in name)
 
 
 def _word(name: str) -> str:
