@@ -247,7 +247,7 @@ def duplication(edit: Edit) -> None:
 
 
 def normalisation(edit: Edit) -> None:
-    """Elementwise instructions work on one flat dimension, between bitcasts."""
+    """Elementwise instructions work on one flat dimension, between bitcasts. The last one has the old value, as XLA's own labels say."""
     for node in edit.chosen(lambda node: node.op in ELEMENTWISE and len(node.outputs[0].shape) > 1, 0.3):
         sizes = [dim for dim in node.outputs[0].shape if isinstance(dim, int)]
         flat = TensorType(node.outputs[0].dtype, (_product(sizes),))
@@ -255,7 +255,7 @@ def normalisation(edit: Edit) -> None:
         made = node._replace(id=edit.fresh(node.op), inputs=tuple((each.id, 0) for each in bitcasts), outputs=(flat,))
         back = Node(edit.fresh("bitcast"), "bitcast", ((made.id, 0),), node.outputs, details=node.details)
         edit.replace(node, [*bitcasts, made, back])
-        edit.became[node.id] = [edit.key(made)]
+        edit.became[node.id] = [edit.key(made), edit.key(back)]
 
 
 def _product(sizes: list[int]) -> int:

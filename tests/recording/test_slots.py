@@ -80,6 +80,42 @@ def test_an_operation_between_new_reshapes_is_the_same_operation() -> None:
     )
     assert (("main", "exp.1"), ("main", "exp.4")) in list(difference.pairs())
     assert {id for _, id in difference.added} == {"bitcast.3", "bitcast.5"} and difference.removed == ()
+    assert replaced(difference) == [(["exp.1"], ["bitcast.5"])]
+
+
+def test_a_product_in_parts_is_completed_by_their_sum_and_an_inserted_copy_completes_nothing() -> None:
+    """As splitk-rewriter does it; a product that stays, behind which a copy is inserted, did not become the copy."""
+    place = 'metadata={op_name="jit(f)/loss/dot_general"}'
+    difference = compared(
+        f"""%dot.1 = f32[8]{{0}} dot(%x, %y), lhs_contracting_dims={{0}}, {place}
+            %dot.2 = f32[8]{{0}} dot(%y, %y), lhs_contracting_dims={{0}}
+            ROOT %add.2 = f32[8]{{0}} add(%dot.1, %dot.2)""",
+        f"""%bitcast.3 = f32[2,4]{{1,0}} bitcast(%x)
+            %bitcast.4 = f32[2,4]{{1,0}} bitcast(%y)
+            %dot.5 = f32[2,8]{{1,0}} dot(%bitcast.3, %bitcast.4), lhs_contracting_dims={{0}}, {place}
+            %zero.6 = f32[] constant(0)
+            %reduce.7 = f32[8]{{0}} reduce(%dot.5, %zero.6), dimensions={{0}}, {place}
+            %dot.2 = f32[8]{{0}} dot(%y, %y), lhs_contracting_dims={{0}}
+            %copy.8 = f32[8]{{0}} copy(%dot.2)
+            ROOT %add.2 = f32[8]{{0}} add(%reduce.7, %copy.8)""",
+    )
+    assert (("main", "dot.1"), ("main", "dot.5")) in list(difference.pairs())
+    assert replaced(difference) == [(["dot.1"], ["reduce.7"])]
+
+
+def test_a_product_in_another_order_is_undecided() -> None:
+    """cos(y) * (x / y) becomes x * (cos(y) / y): that the operands have the same positions does not say which became which."""
+    difference = compared(
+        """%cos.1 = f32[8]{0} cosine(%y)
+           %div.2 = f32[8]{0} divide(%x, %y)
+           ROOT %mul.3 = f32[8]{0} multiply(%cos.1, %div.2)""",
+        """%special.4 = f32[8]{0} custom-call(%y), custom_call_target="cos_over"
+           ROOT %mul.3 = f32[8]{0} multiply(%x, %special.4)""",
+    )
+    assert replaced(difference) == []
+    assert [([id for _, id in match.a], [id for _, id in match.b]) for match in difference.undecided] == [
+        (["cos.1", "div.2"], ["special.4"])
+    ]
 
 
 def test_an_equal_node_that_was_there_before_takes_the_place() -> None:

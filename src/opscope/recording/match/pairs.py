@@ -19,7 +19,7 @@ _MOST_VALUATIONS = 4
 DEEPEST_VIEW = 8
 VIEWS = frozenset(("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze"))
 """Operations that only rearrange a value."""
-_CERTAIN = frozenset(("rewrite", "identity", "name"))
+CERTAIN = frozenset(("rewrite", "identity", "name"))
 """The evidence of pairs that nothing contradicts."""
 
 K = TypeVar("K")
@@ -80,7 +80,7 @@ class Pairs:
         stayed: set[int] = set()
         for edge in side.operands[i]:
             operand = edge // TAGS
-            if name[operand] == FREE or self.evidence[name[operand]] not in _CERTAIN:
+            if name[operand] == FREE or self.evidence[name[operand]] not in CERTAIN:
                 return set()
             for _ in range(DEEPEST_VIEW):
                 stayed.add(name[operand])

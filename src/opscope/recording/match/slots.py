@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from opscope.recording.match.indexed_program import TAGS, Side
-from opscope.recording.match.pairs import FREE, Pairs
+from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
 
 _PARTS = frozenset(
     ("get-tuple-element", "tuple", "slice", "bitcast", "reshape", "transpose", "copy", "convert", "view", "permute", "getitem")
@@ -52,7 +52,7 @@ class _Slots:
 
     def replacements(self) -> list[Replacement]:
         if not self._gone:
-            return []
+            return list(self._completed())
         instead: dict[int, set[int]] = defaultdict(set)
         undecided: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
         for x, y in self._tied.items():
@@ -60,7 +60,8 @@ class _Slots:
         witnesses = list(self._witnesses())
         for before, after in witnesses:
             olds, news = self._left_over(before, after)
-            if len(olds) == len(news) and (len(olds) == 1 or [at for at, _ in olds] == [at for at, _ in news]):
+            same_positions = len(olds) == 1 or ([at for at, _ in olds] == [at for at, _ in news] and not self._is_reordered(olds, news))
+            if len(olds) == len(news) and same_positions:
                 for (_, x), (_, y) in zip(olds, news, strict=True):
                     if x in self._gone and y not in instead[x] and not self._is_bypassed(x, y):
                         instead[x].add(y)
@@ -71,7 +72,41 @@ class _Slots:
                 candidates = tuple(x for _, x in olds if x in self._gone), tuple(y for _, y in news if y in self._new)
                 if all(candidates):
                     undecided[candidates] = None
-        return [*self._groups(instead), *(Replacement(xs, ys, False) for xs, ys in undecided if not any(x in instead for x in xs))]
+        decided = [*self._groups(instead), *self._completed()]
+        return [*decided, *(Replacement(xs, ys, False) for xs, ys in undecided if not any(x in instead for x in xs))]
+
+    def _completed(self) -> Iterator[Replacement]:
+        """Operations that were made anew with another shape, and the new node that gives their old value: a product in parts and the sum of
+        these, a product of two dimensions and the reshape behind it. A consumer that stays takes this one, which has the old type."""
+        a, b, pairs = self._pairs.a, self._pairs.b, self._pairs
+        if not self._made_anew or not self._new:
+            return
+        kind_a, kind_b = pairs.labels.of["kind"]
+        for x, y in enumerate(pairs.counterpart_a):
+            if y < 0 or kind_a[x] == kind_b[y] or pairs.evidence[x] in CERTAIN or pairs.evidence[x] == _GUESSED:
+                continue
+            taken: set[int] = set()
+            for user in dict.fromkeys(edge // TAGS for edge in a.users[x]):
+                if (stays := pairs.counterpart_a[user]) >= 0 and pairs.evidence[user] != _GUESSED:
+                    olds, news = self._left_over(_operands(a, user), _operands(b, stays))
+                    if len(olds) == len(news):
+                        taken.update(new for (at, old), (now, new) in zip(olds, news, strict=True) if old == x and at == now)
+            chains = [self._chain(b, new, self._new) for new in sorted(taken) if new in self._new]
+            results = {i for chain in chains for i in chain if a.nodes[x].outputs == b.nodes[i].outputs}
+            if results and all(self._comes_from(new, y) and not pairs.labels.elsewhere(x, new) for new in results):
+                yield Replacement((x,), tuple(sorted(results)))
+
+    def _comes_from(self, new: int, y: int) -> bool:
+        """Whether a new node is computed from another, through new nodes only."""
+        waiting, seen = [new], {new}
+        while waiting and len(seen) <= _FARTHEST:
+            for operand in _operands(self._pairs.b, waiting.pop()):
+                if operand == y:
+                    return True
+                if operand in self._new and operand not in seen:
+                    seen.add(operand)
+                    waiting.append(operand)
+        return False
 
     def _by_place(self) -> Iterator[tuple[int, int]]:
         """A division that became a product, a transpose that became a dot with other operands: both alone at their place, with one type."""
@@ -116,6 +151,11 @@ class _Slots:
             else:
                 news.append((at, y))
         return olds, news
+
+    def _is_reordered(self, olds: Sequence[tuple[int, int]], news: Sequence[tuple[int, int]]) -> bool:
+        """Whether one operand is now what another one took: x * (c * y) instead of (x * c) * y. Then positions say nothing."""
+        origins = {self._pairs.counterpart_b[y]: at for at, y in news if y not in self._new}
+        return any(origins.get(operand, at) != at for at, x in olds if x in self._gone for operand in _operands(self._pairs.a, x))
 
     def _is_bypassed(self, x: int, y: int) -> bool:
         """Whether consumers now take what the node itself took, perhaps through others that are gone: it was left out, and nothing
