@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -181,6 +182,15 @@ ENTRY main {
     programs = [program for text in [dots, *(path.read_text("utf-8") for path in HLO)] for program in parse_hlo(text)]
     without = native.dumps(programs[0]).replace('"lhs_contracting_dims": "{1}"', '"other": "{1}"', 1)
     programs += native.loads(without)  # the first product has unknown cost, and the third has not
+    dropout = (
+        '{"id": "%s", "op": "dropout", "role": "op", "inputs": [["a", 0]], "outputs": [{"dtype": "f32", "shape": [4, 8]}], "attrs": %s},\n'
+    )
+    lines = [
+        dropout % (name, attrs) for name, attrs in (("x", '{"op_name": "x"}'), ("y", '{"training": false}'), ("z", '{"op_name": "z"}'))
+    ]
+    drops = re.sub(r'^ *{"id": "c", ', lambda match: "".join(lines) + match[0], without, count=1, flags=re.MULTILINE)
+    trained = native.loads(drops)[0]
+    assert [cost.flops for cost in CostModel(trained).nodes(trained.main)][2:5] == [64, 0, 64]
     assert columns_of(programs)
     assert [cost.unknown for cost in CostModel(programs[-1]).nodes(programs[-1].main)] == [0, 0, 1, 0, 0, 0]
     assert [cost.flops for cost in CostModel(programs[0]).nodes(programs[0].main)] == [0, 0, 256, 128, 256, 16]

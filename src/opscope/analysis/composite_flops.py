@@ -57,6 +57,10 @@ The gradient of a resized image is spread over as many."""
 _DROPOUTS = frozenset(["dropout", "native_dropout", "alpha_dropout", "feature_dropout"])
 
 
+ATTRIBUTES_READ = frozenset(["train", "training", "kernel_size", "kernel_shape"])
+"""What `composite_flops` looks at: whether an operation trains, and the window of a pool."""
+
+
 def composite_flops(name: str, elements: Sequence[int], out: int, attrs: Mapping[str, Any]) -> int | None:
     """The FLOPs of an operation with operands and results of so many elements, or None if it is not one of these."""
     if name in _DROPOUTS:

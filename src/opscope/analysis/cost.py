@@ -135,8 +135,11 @@ class CostModel:
         return cost
 
     def _note_unknown(self, ops: Sequence[str], calls: Mapping[int, tuple[str, ...]], costs: Sequence[Cost]) -> None:
-        for i, cost in enumerate(costs):
-            if cost.unknown and not any(self._graphs[called].unknown for called in calls.get(i, ()) if called in self._graphs):
+        different = dict(zip(map(id, costs), costs, strict=True))
+        unknown = {key for key, cost in different.items() if cost.unknown}
+        for i in [i for i, key in enumerate(map(id, costs)) if key in unknown]:
+            cost = costs[i]
+            if not any(self._graphs[called].unknown for called in calls.get(i, ()) if called in self._graphs):
                 op = ops[i]
                 self.unknown_ops[op] = self.unknown_ops.get(op, 0) + 1
                 if cost.unknown_flops:

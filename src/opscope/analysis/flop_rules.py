@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import prod
 
 from opscope.analysis.causal import causal_part
-from opscope.analysis.composite_flops import RESIZED, composite_flops, is_composite
+from opscope.analysis.composite_flops import ATTRIBUTES_READ, RESIZED, composite_flops, is_composite
 from opscope.analysis.factorizations import ROUTINES, factorization_flops
 from opscope.analysis.library_calls import HOST_CALLS, library_flops
 from opscope.analysis.moved import is_generated, operand_views, size_of, values
@@ -85,7 +85,9 @@ def attributes_read(op: str) -> frozenset[str] | None:
     name, rule = plain_name(op), rule_of(op)
     if name == "custom_call" or name in _WINDOWED or is_generated(op):
         return None
-    return _CONTRACTING if rule is _dot else _NOTHING if rule in (_mapped, _nothing, _unknown, _sort) or name in APPLIED else None
+    if rule is _dot or rule is _composite:
+        return _CONTRACTING if rule is _dot else ATTRIBUTES_READ
+    return _NOTHING if rule in (_mapped, _nothing, _unknown, _sort) or name in APPLIED else None
 
 
 def _dot(graph: Graph, node: Node) -> int | None:

@@ -78,7 +78,7 @@ class BulkNodes:
             return self._decode_rest(_members(text))
         parts = (plain[1] or "").split('"')
         keys, values = tuple(parts[1::4]), tuple(parts[3::4])
-        if len({*keys}) < len(keys):
+        if len(keys) > 1 and len({*keys}) < len(keys):
             return self._decode_rest(_members(text))
         return (), (), (), self._texts(keys, values, self._scopes[plain[2] or ""])
 

@@ -173,7 +173,7 @@ class GraphBuilder:
 
     def _check_types(self, outputs: Sequence[tuple[TensorType, ...]], checked: set[int]) -> None:
         """Check each type once: nodes share them."""
-        lists = {builtin_id(types): types for types in outputs}
+        lists = dict(zip(map(builtin_id, outputs), outputs, strict=True))
         types = {builtin_id(each): each for key, types in lists.items() if key not in checked for each in types}
         wrong = {key: problem for key, each in types.items() if (problem := wrong_type(each))}
         checked.update(lists)
