@@ -1,13 +1,14 @@
 """Checks rows and histories of a dump of XLA against its raw text, with a reader of its own: names, opcodes, op_names and original values.
 
-    python benchmarks/histories.py DIRECTORY …   dumps of programs that `original_values.py --label` compiled
+    python benchmarks/histories.py DIRECTORY …   dumps of one program each, best those that `original_values.py --label` compiled
 
 opscope reads the dumps without labels. Of the rows (one per pass that changed something), some are chosen at random: a row is right if
 nodes before and after agree with the text, if added + copied - removed - merged is their difference, and if nothing is called added or
 removed whose name is in both texts with the same opcode. Of the histories of nodes of the last program, some are chosen at random: a step
 is "right" if the text ties every node after it to one before it: by name, by the label that XLA moved, by an equal opcode and op_name, or
 as a fusion of one of them. It is "wrong" if the label of a node after it was on other nodes than those named; "incomplete" if a node is
-called added or removed, and its label was or is on another. What the text does not decide is "for the eye", and printed. `--keep` appends
+called added or removed, and its label was or is on another. Without labels, an added node is for the eye if one of its opcode and op_name
+is gone. What the text does not decide is "for the eye", and printed. `--keep` appends
 the figures to benchmarks/results/histories.jsonl.
 """
 
@@ -104,7 +105,12 @@ def judged(step: Step, before: Text, after: Text) -> str:
     labels_before = {before.of[key].label for key in old} - {""}
     labels_after = {after.of[key].label for key in new} - {""}
     if step.kind == "added":
-        return "incomplete" if any(before.labelled.get(label) for label in labels_after) else "right"
+        if any(before.labelled.get(label) for label in labels_after):
+            return "incomplete"
+        went = {(now.op, now.op_name) for key, now in before.of.items() if key not in after.of and now.op_name}
+        return (
+            "for the eye" if not after.labelled and any((after.of[key].op, after.of[key].op_name) in went for key in step.new) else "right"
+        )
     if step.kind == "removed":
         return "incomplete" if any(after.labelled.get(label) for label in labels_before) else "right"
     names = {id for _, id in old}
@@ -127,7 +133,11 @@ def measure(directory: Path) -> list[Figure]:
     chance = random.Random(_SEED)
     with tempfile.TemporaryDirectory() as temporary, tempfile.TemporaryDirectory() as cache:
         os.environ["OPSCOPE_CACHE"] = cache
-        without_labels(directory, Path(temporary))
+        if any(" origin={" in path.read_text() for path in directory.glob("*before_optimizations.txt")):
+            without_labels(directory, Path(temporary))
+        else:
+            for path in directory.glob("*.txt"):
+                (Path(temporary) / path.name).symlink_to(path.resolve())
         recording = open_recording(temporary)
         first = next(directory.glob("*before_optimizations.txt"))
         texts: dict[int, Text] = {}
