@@ -47,10 +47,11 @@ class Origin(NamedTuple):
     details: Details
 
 
-def origin_of(node: Node, numbers: dict[Evidence, Key]) -> Origin:
-    """`numbers` has the number of each piece of evidence so far, and gets those that are new."""
-    attrs, scope, frames = node.details.whole()
-    name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or node.op)
+def origin_of(op: str, details: Details, numbers: dict[Evidence, Key]) -> Origin:
+    """Where a node with this operation and these details comes from. `numbers` has the number of each piece of evidence so far, and gets
+    those that are new."""
+    attrs, scope, frames = details.whole()
+    name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or op)
     primitive = name.partition(";")[0].rpartition("/")[2]
     stack = attrs.get("metadata.stack_frame_id")  # XLA's frames include columns, so they separate `(x - m) * rsqrt(v)`
     places: list[tuple[str, Evidence]] = []
@@ -71,7 +72,7 @@ def origin_of(node: Node, numbers: dict[Evidence, Key]) -> Origin:
     # A sum of gradients belongs to no function of PyTorch, so its scope and line say nothing; its reader links it where that is certain.
     direction = "" if attrs.get("is_gradient_acc") else str(attrs.get(DIRECTION_ATTR, ""))
     callers = tuple(number((_CALL, frame)) for frame in frames[1 : 1 + _CALLERS])
-    return Origin(direction, keys, frozenset(key for *_, key in keys).union(callers), callers, keys[0][2], primitive, node.details)
+    return Origin(direction, keys, frozenset(key for *_, key in keys).union(callers), callers, keys[0][2], primitive, details)
 
 
 class Forward:

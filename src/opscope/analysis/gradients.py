@@ -80,10 +80,11 @@ def _linked(program: Program) -> _Links:
     for graph in program:
         if graph.name in reducers:
             continue
-        keys_here = list(map(id, details_of(graph.nodes)))
-        for i, key in enumerate(keys_here):
+        details_here = details_of(graph.nodes)
+        keys_here = list(map(id, details_here))
+        for key, op, details in zip(keys_here, graph.ops, details_here, strict=True):
             if key not in origins:
-                origins[key] = origin_of(graph.nodes[i], evidence)
+                origins[key] = origin_of(op, details, evidence)
         graph_origins[graph.name] = list(map(origins.__getitem__, keys_here))
     if not any(origin.direction for origin in origins.values()):
         return _Links([], {}, {})
