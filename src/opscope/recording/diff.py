@@ -125,7 +125,8 @@ class Diff:
     @property
     def replaced(self) -> tuple[Match, ...]:
         """Nodes that are gone, with what is in their place now, as the consumers that stay show. They count as removed, and those of b
-        that are new as added."""
+        that are new as added. An operation that was made anew with another shape, which is its counterpart, also has here the new node that
+        gives its old value."""
         return tuple([self._match_of(group) for group in self._matching.replaced if group.evidence == "slot"])
 
     @property

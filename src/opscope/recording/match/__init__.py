@@ -56,7 +56,8 @@ class Matching(NamedTuple):
     absorbed: dict[int, int]
     """Nodes of a that were merged into a node of b, in addition to its counterpart."""
     replaced: list[Group]
-    """Nodes of a without a counterpart, and what is in their place; those of b are new, or were there before."""
+    """Nodes of a without a counterpart, and what is in their place; those of b are new, or were there before. Also nodes of a that were
+    made anew with another shape, and the new nodes that give their old value."""
     ids: str
     """What equal ids mean: one of the values of `Matcher`."""
 

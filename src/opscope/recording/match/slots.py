@@ -24,7 +24,7 @@ _GUESSED = "similarity"
 
 
 class Replacement(NamedTuple):
-    """Nodes of a that are gone, and the nodes of b in their place; if it is not decided which of them, all candidates."""
+    """Nodes of a that are gone or were made anew, and the nodes of b in their place; if it is not decided which of them, all candidates."""
 
     a: tuple[int, ...]
     b: tuple[int, ...]
