@@ -25,7 +25,7 @@ const DRAWING = [
   "Show layouts",
   "Edge overlays",
 ];
-const PANELS = ["Table", "Memory", "Cost", "Roofline", "Kernels", "Text", "Styles", "Passes", "Add pane", "Compare with…"];
+const PANELS = ["Table", "Memory", "Cost", "Roofline", "Kernels", "Text", "Source", "Styles", "Passes", "Add pane", "Compare with…"];
 const PAGE = ["Theme", "Shortcuts"];
 const SAVE = ["Save SVG", "Save SVG as a figure", "Save PNG", "Save visible part as PNG"];
 const PAPER = Object.values(BACKGROUNDS);
