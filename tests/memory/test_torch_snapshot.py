@@ -18,6 +18,8 @@ from opscope.memory.model import Memory
 from opscope.memory.shown import memory_of, planner_of, remember_source
 from opscope.memory.sources import read_memory
 from opscope.memory.suggest import answer as answer_to
+from opscope.program import Frame
+from opscope.readers.torch_memory.frames import place_of
 from opscope.readers.torch_memory.plain_pickle import read_plain_pickle
 from opscope.serve.opening import open_source
 
@@ -184,3 +186,9 @@ def test_a_pickle_cannot_ask_for_memory_that_it_does_not_fill(code: bytes) -> No
         assert read_plain_pickle(b"\x80\x04]" + code + b".") == []
     except SourceError as error:
         assert "plain data" in str(error)
+
+
+def test_a_frame_without_a_name_is_not_a_function() -> None:
+    """The fuzzer found it."""
+    place = place_of({"frames": [{"filename": "a.py", "line": 3}, {"filename": "b.py", "line": 4, "name": "f"}]}, has_stacks=True)
+    assert place.scope == ("b.py f",) and place.frame == Frame("b.py", 4, "f")

@@ -52,6 +52,18 @@ def test_a_program_reads_back_equal_in_every_field(tmp_path: Path) -> None:
     assert recording[0].attrs == {"file": "a.txt"}
 
 
+def test_a_call_of_a_graph_that_is_not_there_is_damage() -> None:
+    """The fuzzer found it: comparing such a recording ended in an internal error."""
+    builder = ProgramBuilder("p", "main")
+    builder.graph("body").node("x", "add")
+    builder.graph("main").node("call", "call", calls=["body"])
+    program = builder.build()
+    writer = StoreWriter()
+    writer.add(Program("p", {"main": program["main"]}, "main"), "pass")
+    with pytest.raises(SourceError, match="graph 'main' calls 'body', which it does not contain"):
+        len(writer.recording()[0].program.main)
+
+
 def test_tuples_in_attributes_stay_tuples() -> None:
     builder = ProgramBuilder("p")
     builder.graph("g").node("n", "op", attrs={"shape": (1, (2, [3, (4,)])), "text": "\x00tuple"})

@@ -21,7 +21,7 @@ class Place:
 
     def __init__(self, frames: Sequence[Mapping[str, Any]], has_stacks: bool) -> None:
         self.frames = frames
-        self.python = [frame for frame in frames if str(frame.get("filename", "")).endswith(".py")]
+        self.python = [frame for frame in frames if frame.keys() >= {"name", "line"} and str(frame.get("filename", "")).endswith(".py")]
         self.in_backward = any(_BACKWARD in str(frame.get("name")) for frame in frames) or (has_stacks and not frames) or self._is_applied
         """Whether autograd's own thread called, which has no Python frames, or only those of a function that it applies."""
 

@@ -226,6 +226,7 @@ class Decoder:
         self._details: dict[int, KnownDetails] = {}
         self._rests: dict[int, tuple[Any, ...]] = {}
         self._graphs: dict[int, Graph] = {}
+        self._called: dict[int, frozenset[str]] = {}
 
     def all_of(self, kind: str) -> list[str]:
         """Every name or text. They are few compared with nodes, and a flat list makes unpacking nodes fast."""
@@ -286,6 +287,13 @@ class Decoder:
             with self._blamed(), without_collecting():
                 graph = self._graphs[number] = self._build(self.indexes["graph"][number])
         return graph
+
+    def called(self, number: int) -> frozenset[str]:
+        """The graphs that the nodes of a graph call. Programs share graphs, so each of them has to check that it has these."""
+        called = self._called.get(number)
+        if called is None:
+            called = self._called[number] = frozenset(name for node in self.graph(number).nodes for name in node.calls)
+        return called
 
     def _build(self, record: str) -> Graph:
         name, outputs, groupings, attrs, *metrics, node_runs = from_json(record)
@@ -351,9 +359,16 @@ class StoredGraphs(Mapping[str, Graph]):
     def __init__(self, decoder: Decoder, numbers: dict[str, int]) -> None:
         self._decoder = decoder
         self._numbers = numbers
+        self._checked: set[int] = set()
 
     def __getitem__(self, name: str) -> Graph:
-        return self._decoder.graph(self._numbers[name])
+        number = self._numbers[name]
+        if number not in self._checked:
+            absent = self._decoder.called(number) - self._numbers.keys()
+            if absent:
+                raise SourceError(f"{DAMAGED} (graph {name!r} calls {min(absent)!r}, which it does not contain)")
+            self._checked.add(number)
+        return self._decoder.graph(number)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)
