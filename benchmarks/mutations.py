@@ -35,7 +35,7 @@ def mutated(data: bytes, kind: str, rng: random.Random) -> bytes:
         try:
             by_structure = {"json": _json, "pt2": _archive, "opscope": _recording}.get(kind, _words)
             data = by_structure(data, rng) if rng.random() < 0.8 else _bytes(data, rng)
-        except (ValueError, RecursionError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, sqlite3.Error):
+        except (ValueError, RecursionError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, sqlite3.Error):
             data = _bytes(data, rng)  # an earlier damage has destroyed the structure
     return data
 
