@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,29 +40,33 @@ def check_texts(source: str, node: str) -> None:
 
 def notes_of(recording: Recording) -> list[FusionNote]:
     """What the compiler noted, if it was recorded, or if the recording was read from the directory that the compiler wrote."""
-    kept = recording.attrs.get(REASONS)
-    if kept is not None:
-        return [note for each in kept if (note := FusionNote.of_json(each)) is not None]
-    directory = Path(recording.name)
-    modules = set(recording.modules)
-    return [note for note in fusion_notes(directory) if note.module in modules] if directory.is_dir() else []
+    return _kept_or_read(recording, REASONS, FusionNote.of_json, fusion_notes)
 
 
 def autotunings_of(recording: Recording) -> list[Autotuning]:
     """What the autotuner chose, likewise."""
-    kept = recording.attrs.get(AUTOTUNED)
+    return _kept_or_read(recording, AUTOTUNED, Autotuning.of_json, autotunings)
+
+
+def _kept_or_read(
+    recording: Recording, attribute: str, of_json: Callable[[Any], Note | None], read: Callable[[Path], Iterable[Note]]
+) -> list[Note]:
+    kept = recording.attrs.get(attribute)
     if kept is not None:
-        return [note for each in kept if (note := Autotuning.of_json(each)) is not None]
+        return [note for each in kept if (note := of_json(each)) is not None]
     directory = Path(recording.name)
     modules = set(recording.modules)
-    return [note for note in autotunings(directory) if note.module in modules] if directory.is_dir() else []
+    return [note for note in read(directory) if note.module in modules] if directory.is_dir() else []
 
 
 def notes_json(recording: Recording) -> list[dict[str, Any]]:
     """The notes for a page, which finds those about a node by the names in them."""
-    fusion = [{"module": note.module, "names": note.names, "text": str(note)} for note in notes_of(recording)]
-    autotuned = [{"module": note.module, "names": note.names, "text": str(note)} for note in autotunings_of(recording)]
-    return [*fusion, *({**note, "autotuned": True} for note in autotuned)]
+    fusion = [_note_json(note) for note in notes_of(recording)]
+    return [*fusion, *({**_note_json(note), "autotuned": True} for note in autotunings_of(recording))]
+
+
+def _note_json(note: FusionNote | Autotuning) -> dict[str, Any]:
+    return {"module": note.module, "names": note.names, "text": str(note)}
 
 
 def fusion_reasons(recording: Recording, node: str) -> list[FusionNote]:

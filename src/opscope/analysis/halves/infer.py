@@ -28,7 +28,7 @@ from opscope.program import (
 )  # fmt: skip
 
 _FEWEST = 2
-"""With fewer operations there are no two halves."""
+"""A program with fewer operations does not have two halves."""
 _FROM = "from structure: which values are linear in the gradient of the loss"
 NOTE = (
     "Forward and backward are inferred from structure, because the operations have no names. JAX writes the names with "

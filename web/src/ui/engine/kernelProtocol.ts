@@ -23,7 +23,7 @@ export interface SourceText {
   readonly text?: string;
   /** What to know about it. */
   readonly note?: string;
-  /** Why there is no text. */
+  /** Why the text is missing. */
   readonly problem?: string;
 }
 

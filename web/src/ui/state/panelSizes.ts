@@ -1,24 +1,13 @@
 /** How large the panels are, where a person has changed it; stored between visits where the browser allows it. */
-import type { PanelName } from "./panels";
+import { PANELS, type PanelName } from "./panels";
 import { Signal } from "./signal";
 
 const PLACE = "opscope.panels";
-const SIZED = [
-  "outline",
-  "details",
-  "table",
-  "memory",
-  "cost",
-  "roofline",
-  "kernels",
-  "listing",
-  "source",
-  "passes",
-] as const satisfies readonly PanelName[];
 const LEAST = 120;
 
 /** The styles are as wide as the details, which they cover. */
-export type SizedPanel = (typeof SIZED)[number];
+export type SizedPanel = Exclude<PanelName, "styles">;
+const SIZED = PANELS.filter((name): name is SizedPanel => name !== "styles");
 
 export class PanelSizes {
   readonly onChange = new Signal();
