@@ -83,10 +83,19 @@ class CodeFiles:
             is_shared = suffix == _TRITON and re.sub(r"\W", "_", about) in names
             if about and about != node and not is_shared:
                 continue
-            text = path.read_text("utf-8", errors="replace")
-            parts = [text] if about else [part for name, part in _functions(text) if name in names]
-            for part in parts:
+            parts = [path.read_text("utf-8", errors="replace")] if about else [self._functions(path).get(name) for name in sorted(names)]
+            for part in filter(None, parts):
                 yield KernelCode(module, node, _LANGUAGES[suffix], path.name, part.rstrip("\n"))
+
+    def _functions(self, path: Path) -> dict[str, str]:
+        """The functions of a file. A file is read once, though every node of its module is looked for in it."""
+        if path not in self._read:
+            self._read[path] = dict(_functions(path.read_text("utf-8", errors="replace")))
+        return self._read[path]
+
+    @cached_property
+    def _read(self) -> dict[Path, dict[str, str]]:
+        return {}
 
     def _launched(self, module: str) -> dict[str, str]:
         """The kernel that an instruction launches, by XLA's list of thunks: equal fusions share one."""
