@@ -11,6 +11,7 @@ from support.hlo_texts import BEFORE, NOTES, STEPS, parse, write_dump
 import opscope
 from opscope.cli import main
 from opscope.recording.dumps.xla import Step, _attributed
+from opscope.recording.reasons import why, why_in_texts, why_pair, why_pair_in_texts
 from opscope.recording.sources import open_recording
 
 
@@ -121,3 +122,13 @@ def test_partitioning_is_told_as_what_it_made_and_not_as_a_fusion(capsys: pytest
     assert "fused" not in told and "dot_general.0 → dot.1, all-reduce (slot)" in told
     first, *_ = recording.history("all-reduce", 1)
     assert first.snapshot.index == 1 and {id for _, id in first.old} == {"dot_general.0"}
+
+
+def test_notes_alone_answer_what_reading_all_passes_does(dump: Path) -> None:
+    """Where the notes have the name of a node, no pass is read; the answer is the same, with what became of it as a fusion."""
+    (dump / "module_0007.jit_step.priority_fusion_dump.txt").write_text(NOTES)
+    recording = open_recording(dump)
+    for name in ("dot.3", "negate.5", "fusion.12"):
+        assert why_in_texts(str(dump), name) == why(recording, name)
+    assert why_pair_in_texts(str(dump), "dot.3", "tanh.4") == why_pair(recording, "dot.3", "tanh.4")
+    assert why_in_texts(str(dump), "negate.1") is None, "a name of the fused computation, for which passes are read"

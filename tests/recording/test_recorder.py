@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,7 @@ def test_a_dump_that_cannot_be_read_leaves_the_compiled_function(monkeypatch: py
 
 @pytest.mark.frameworks
 def test_a_jax_function_is_recorded_while_it_compiles() -> None:
+    """With the seconds of its passes, which fit into the time that compiling took."""
     jax = pytest.importorskip("jax")
 
     def loss(w: Any, x: Any) -> Any:
@@ -167,8 +169,10 @@ def test_a_jax_function_is_recorded_while_it_compiles() -> None:
 
     x, w = jax.numpy.ones((4, 8)), jax.numpy.ones((8, 2))
     with opscope.record() as rec:
+        started = time.perf_counter()
         compiled = rec.jax(jax.grad(loss), w, x)
         rec.jax(loss, w, x, every_pass=True, module="forward")
+        total = time.perf_counter() - started
     recording = rec.recording
     assert compiled(w, x).shape == (8, 2)
     assert recording.modules == ["jit_loss", "forward"]
@@ -176,3 +180,20 @@ def test_a_jax_function_is_recorded_while_it_compiles() -> None:
     passes = {module: [s for s in recording if s.module == module] for module in recording.modules}
     assert len(passes["forward"]) > len(passes["jit_loss"]) > 10
     assert any(s.name == "fusion" for s in passes["forward"])
+    timed = [s for s in recording if s.seconds is not None]
+    assert {s.name for s in timed if s.module == "forward"} >= {"fusion", "layout-assignment", "algsimp", "dce"}
+    outermost = [s.seconds for s in timed if len(s.pipeline) == 1 and s.seconds is not None]
+    assert all(outermost) and sum(outermost) < total, "passes of the outermost pipelines do not overlap"
+
+
+@pytest.mark.frameworks
+def test_recording_a_jax_function_leaves_the_users_own_profile_alone(tmp_path: Path) -> None:
+    """A process can take one profile at a time. The recording lacks the seconds of passes then, and says so."""
+    jax = pytest.importorskip("jax")
+    with jax.profiler.trace(str(tmp_path)), opscope.record() as rec:
+        rec.jax(jax.numpy.cos, jax.numpy.ones(3))
+        jax.jit(jax.numpy.tan)(jax.numpy.ones(3)).block_until_ready()
+    assert len(rec.recording) > 10 and all(s.seconds is None for s in rec.recording)
+    assert "another profile was being taken" in " ".join(rec.recording.attrs["remarks"])
+    (profile,) = tmp_path.rglob("*.xplane.pb")
+    assert b"jit_tan" in profile.read_bytes(), "it was taken to its end"

@@ -19,7 +19,7 @@ from opscope.errors import OpscopeError
 from opscope.loading import load_timed
 from opscope.recording.kernel_code import kernel_code
 from opscope.recording.model import Recording, Snapshot
-from opscope.recording.reasons import fusion_reasons, notes_of
+from opscope.recording.reasons import notes_of, why
 from opscope.render.wire.compare_passes import compared_rows
 
 torch = pytest.importorskip("torch")
@@ -318,7 +318,7 @@ def test_with_code_generation_the_scheduler_is_recorded_before_and_after_fusion(
     lowered = {name for origin in before.origins for _, name in origin.old}
     assert {"exp", "div"} <= lowered
     assert [f.new for f in diff_of(recording, after.index).fusions] == [("main", kernel.id) for kernel in kernels]
-    notes = fusion_reasons(recording, kernels[0].id)
+    notes = why(recording, kernels[0].id).fusion
     assert [note.kind for note in notes if note.fusion == kernels[0].id] == ["fused"]
     refused = [note for note in notes_of(recording) if note.kind == "not fused"]
     assert refused and all(note.reason and note.producer in buffers | {kernel.id for kernel in kernels} for note in refused)

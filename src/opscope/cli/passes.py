@@ -18,9 +18,11 @@ from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
     from opscope.memory.pass_peaks import PassPeak
+    from opscope.recording.dumps.fusion_notes import FusionNote
     from opscope.recording.kernel_code import KernelCode
     from opscope.recording.model import Recording
     from opscope.recording.pass_costs import PassCost
+    from opscope.recording.reasons import Reasons
     from opscope.recording.rows import Row
 
 _COSTS = ("flops", "bytes", "at best")
@@ -44,6 +46,7 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 )  # fmt: skip
 @click.option("--code", metavar="NODE", help="The code of the kernel that computes NODE, and every source line that it comes from.")
 @click.option("--sort", type=click.Choice(["order", "time"]), default="order", help="By time: every pass that has one, the slowest first.")
+@click.option("--profile", metavar="FILE", type=click.Path(), help="Profile (.xplane.pb) of the compilation: the seconds of XLA's passes.")
 @click.option("--cost", is_flag=True, help="Also the FLOPs and bytes of the program after each pass.")
 @click.option("--device", metavar="NAME", help="With --cost: also the time that the program needs at best on this device.")
 @click.option("--memory", is_flag=True, help="Also the most bytes in use in the program after each pass, and which pass raised it most.")
@@ -58,6 +61,7 @@ def command(
     why: str | None,
     code: str | None,
     sort: str,
+    profile: str | None,
     cost: bool,
     device: str | None,
     memory: bool,
@@ -77,6 +81,7 @@ def command(
     opscope passes dump_dir --why multiply.12,add.7
     opscope passes dump_dir --code fusion.12
     opscope passes outs --sort time
+    opscope passes dump_dir --sort time --profile trace_dir
     opscope passes dump_dir --cost --device h200
     opscope passes dump_dir --memory
     """
@@ -90,13 +95,12 @@ def command(
         from opscope.analysis.devices import device_of
 
         chosen_device = device_of(device)
-    if why is not None:
-        from opscope.recording.reasons import check_texts
-
-        for name in why.split(","):
-            check_texts(source, name)
+    if why is not None and _why_in_texts(source, why, as_json):
+        return
     with progress(f"reading {source}") as report:
         recording = open_recording(source, report, format=from_format)
+    if profile is not None:
+        recording = _with_profile(recording, profile)
     if module is not None:
         module = recording.module_named(module)
     if find is not None:
@@ -135,6 +139,21 @@ def command(
     say(*_remarks(recording, f"{passes:,} passes, {changed:,} changed{unlisted}"), *_rise(recording, peaks))
 
 
+def _with_profile(recording: Recording, profile: str) -> Recording:
+    from pathlib import Path
+
+    from opscope.errors import in_source
+    from opscope.profile.xplane import trace_in
+    from opscope.recording.dumps.xla import timed_by_profile
+
+    path = Path(profile)
+    with in_source(profile):
+        file = trace_in(path) if path.is_dir() else path
+        if file is None:
+            raise OpscopeError("has no profile (.xplane.pb) in it")
+        return timed_by_profile(recording, file.read_bytes())
+
+
 def _peaks(recording: Recording, rows: list[Row]) -> dict[int, PassPeak]:
     from opscope.memory.pass_peaks import pass_peaks
 
@@ -170,21 +189,46 @@ def _find(recording: Recording, module: str | None, query: str, as_json: bool) -
         say(*found_lines(rows, recording))
 
 
-def _why(recording: Recording, nodes: str, as_json: bool) -> None:
-    from opscope.recording.reasons import autotunings_of, fusion_reasons, notes_of, why, why_pair
+def _why_in_texts(source: str, nodes: str, as_json: bool) -> bool:
+    """Answer from what lies beside the passes, if that is enough."""
+    from opscope.recording.reasons import why_in_texts, why_pair_in_texts
 
     node, _, consumer = nodes.partition(",")
     if consumer:
-        with progress("following the nodes"):
-            fused, notes = why_pair(recording, node, consumer)
-        if as_json:
-            say_json({"fused": fused, "notes": [note.to_json() for note in notes]}, indent=1)
-        else:
-            say(f"{node} and {consumer} were {'' if fused else 'not '}fused", *map(str, notes))
-        return
+        pair = why_pair_in_texts(source, node, consumer)
+        if pair is not None:
+            _say_pair(nodes, *pair, as_json)
+        return pair is not None
+    reasons = why_in_texts(source, node)
+    if reasons is not None:
+        _say_reasons(reasons, as_json)
+    return reasons is not None
+
+
+def _why(recording: Recording, nodes: str, as_json: bool) -> None:
+    from opscope.recording.reasons import why, why_pair
+
+    node, _, consumer = nodes.partition(",")
     with progress("following the node"):
-        tuned = autotunings_of(recording)
-        notes, choices = why(recording, node, notes_of(recording), tuned) if tuned else (fusion_reasons(recording, node), [])
+        if consumer:
+            pair = why_pair(recording, node, consumer)
+        else:
+            reasons = why(recording, node)
+    if consumer:
+        _say_pair(nodes, *pair, as_json)
+    else:
+        _say_reasons(reasons, as_json)
+
+
+def _say_pair(nodes: str, fused: bool, notes: list[FusionNote], as_json: bool) -> None:
+    if as_json:
+        say_json({"fused": fused, "notes": [note.to_json() for note in notes]}, indent=1)
+    else:
+        say(f"{nodes.replace(',', ' and ')} were {'' if fused else 'not '}fused", *map(str, notes))
+
+
+def _say_reasons(reasons: Reasons, as_json: bool) -> None:
+    notes, choices = reasons
     if as_json:
         say_json([*(note.to_json() for note in notes), *(choice.to_json() for choice in choices)], indent=1)
     else:
@@ -216,7 +260,8 @@ def _slowest_first(source: str, rows: list[Row]) -> list[Row]:
     timed = [(row.snapshot.seconds, row) for row in rows if row.snapshot.seconds is not None]
     if not timed:
         raise OpscopeError(
-            f"{source}: no pass has its seconds; hidet writes them with profile_pass_instrument, and opscope.record takes them live"
+            f"{source}: no pass has its seconds; XLA writes them for GPUs with xla_dump_module_metadata, hidet with "
+            "profile_pass_instrument; a profile of the compilation has them (--profile), and opscope.record takes them live"
         )
     return [row for _, row in sorted(timed, key=lambda pair: -pair[0])]
 
@@ -272,7 +317,7 @@ def _file_number(row: Row) -> str:
 def _cells(row: Row, most: int) -> list[str]:
     s = row.snapshot
     bar = BARS[min(7, s.nodes * 8 // (most + 1))]
-    seconds = "" if s.seconds is None else f"{s.seconds:.3f}"
+    seconds = "" if s.seconds is None else f"{s.seconds:.4f}"
     pipeline = "  " * max(0, len(s.pipeline) - 1) + (s.pipeline[-1] if s.pipeline else "")
     signed = (("+", row.added), ("−", row.removed), ("−", row.merged), ("+", row.copied), ("~", row.changed))
     *counts, changed = [f"{sign}{count:,}" if count else "" for sign, count in signed]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from opscope.errors import OpscopeError
-from opscope.recording.dumps.autotuning import LOG_FILE, Autotuning, autotunings
-from opscope.recording.dumps.fusion_notes import NOTES_FILE, FusionNote, fusion_notes
+from opscope.recording.dumps.autotuning import Autotuning, autotunings
+from opscope.recording.dumps.fusion_notes import FusionNote, fusion_notes
 from opscope.recording.model import Recording, no_node
 
 REASONS = "reasons"
@@ -17,6 +17,16 @@ AUTOTUNED = "autotuned"
 """The attribute with what its autotuner chose."""
 
 Note = TypeVar("Note", FusionNote, Autotuning)
+Names = set[tuple[str, str]]
+"""Names of nodes, each with its module."""
+
+
+class Reasons(NamedTuple):
+    """What a compiler noted about a node."""
+
+    fusion: list[FusionNote]
+    autotuning: list[Autotuning]
+
 
 _NO_NOTES = (
     "{}: no reasons for fusions; XLA writes them (priority_fusion_dump.txt) when it compiles for a GPU with xla_dump_to and "
@@ -24,18 +34,44 @@ _NO_NOTES = (
 )
 
 
-def check_texts(source: str, node: str) -> None:
-    """Raise what `fusion_reasons` would about a dump of XLA, if its files show it: parsing a hundred of them takes much longer."""
+def why_in_texts(source: str, node: str) -> Reasons | None:
+    """What a dump of XLA says about a node, from the notes alone: reading a hundred passes takes seconds.
+
+    None if the passes have to be read, because the notes do not have the name. Raises what `why` would, if the files show it.
+    """
     directory = Path(source)
-    if not directory.is_dir():
-        return
-    texts = [path for path in directory.iterdir() if path.suffix == ".txt" and path.name.startswith("module_")]
+    if not _noted(directory, node):
+        return None
+    notes, tuned = fusion_notes(directory), autotunings(directory)
+    modules = {*(note.module for note in notes), *(note.module for note in tuned)}
+    names = _also_in_notes(notes, {(module, node) for module in modules})
+    return Reasons(_about(notes, names), _about(tuned, names))
+
+
+def why_pair_in_texts(source: str, producer: str, consumer: str) -> tuple[bool, list[FusionNote]] | None:
+    """The same of a producer and a consumer."""
+    directory = Path(source)
+    noted = [_noted(directory, node) for node in (producer, consumer)]
+    if not all(noted):
+        return None
+    notes = fusion_notes(directory)
+    modules = {note.module for note in notes}
+    return _pair(source, notes, (producer, {(each, producer) for each in modules}), (consumer, {(each, consumer) for each in modules}))
+
+
+def _noted(directory: Path, node: str) -> bool:
+    """Whether the notes of a dump of XLA have a node of that name. Raises if no text has one, or if there are no notes."""
+    texts = [path for path in directory.glob("module_*.txt") if path.is_file()] if directory.is_dir() else []
     if not texts:
-        return
-    if not any(path.name.endswith(NOTES_FILE) for path in texts) and not any(LOG_FILE.fullmatch(path.name) for path in directory.iterdir()):
-        raise OpscopeError(_NO_NOTES.format(source))
+        return False
+    notes, tuned = fusion_notes(directory), autotunings(directory)
+    if not notes and not tuned:
+        raise OpscopeError(_NO_NOTES.format(directory))
+    if any(node in (*note.names, note.fusion) for note in notes) or any(node in note.names for note in tuned):
+        return True
     if not any(node.encode() in path.read_bytes() for path in texts):
-        raise OpscopeError(f"{source}: {no_node(node)}")
+        raise OpscopeError(f"{directory}: {no_node(node)}")
+    return False
 
 
 def notes_of(recording: Recording) -> list[FusionNote]:
@@ -66,33 +102,27 @@ def notes_json(recording: Recording) -> list[dict[str, Any]]:
 
 
 def _note_json(note: FusionNote | Autotuning) -> dict[str, Any]:
-    return {"module": note.module, "names": note.names, "text": str(note)}
+    becomes = {"becomes": note.fusion} if isinstance(note, FusionNote) and note.becomes else {}
+    return {"module": note.module, "names": note.names, "text": str(note), **becomes}
 
 
-def fusion_reasons(recording: Recording, node: str) -> list[FusionNote]:
-    """What the compiler noted about a node: as a producer, or as the consumer of another.
+def why(recording: Recording, node: str) -> Reasons:
+    """Why a node was fused, or was not, as a producer or as the consumer of another, and what the autotuner chose for it.
 
-    If there is nothing, what it noted about the other nodes of the same fusion. The viewer chooses in the same way
+    If there is nothing, what was noted about the other nodes of the same fusion. The viewer chooses in the same way
     (`web/src/ui/engine/reasons.ts`).
     """
-    notes = notes_of(recording)
-    if not notes:
+    notes, tuned = notes_of(recording), autotunings_of(recording)
+    if not notes and not tuned:
         raise OpscopeError(_NO_NOTES.format(recording.name))
-    return why(recording, node, notes, [])[0]
-
-
-def why(
-    recording: Recording, node: str, notes: Sequence[FusionNote], tuned: Sequence[Autotuning]
-) -> tuple[list[FusionNote], list[Autotuning]]:
-    """What was noted about a node: why it was fused, or was not, and what the autotuner chose for it or for its fusion."""
     alone, together = _names(recording, node)
-    about = _about(notes, alone) or _about(notes, together)
-    choices = _about(tuned, alone) or _about(tuned, together)
-    if not about and not choices:
+    alone = _also_in_notes(notes, alone)
+    reasons = Reasons(_about(notes, alone) or _about(notes, together), _about(tuned, alone) or _about(tuned, together))
+    if not any(reasons):
         raise OpscopeError(
             f"{recording.name}: it noted nothing about {node!r}: it was neither a producer nor a consumer when fusions were chosen"
         )
-    return about, choices
+    return reasons
 
 
 def why_pair(recording: Recording, producer: str, consumer: str) -> tuple[bool, list[FusionNote]]:
@@ -100,7 +130,13 @@ def why_pair(recording: Recording, producer: str, consumer: str) -> tuple[bool, 
     notes = notes_of(recording)
     if not notes:
         raise OpscopeError(_NO_NOTES.format(recording.name))
-    with_producer, with_consumer = _names(recording, producer)[0], _names(recording, consumer)[0]
+    return _pair(recording.name, notes, (producer, _names(recording, producer)[0]), (consumer, _names(recording, consumer)[0]))
+
+
+def _pair(
+    source: str, notes: Sequence[FusionNote], first_named: tuple[str, Names], second_named: tuple[str, Names]
+) -> tuple[bool, list[FusionNote]]:
+    (producer, with_producer), (consumer, with_consumer) = first_named, second_named
     about: list[FusionNote] = []
     fused = False
     for note in notes:
@@ -116,13 +152,26 @@ def why_pair(recording: Recording, producer: str, consumer: str) -> tuple[bool, 
                 with_consumer.add((note.module, note.fusion))
     if not about:
         nothing = f"it noted nothing about {producer!r} as a producer for {consumer!r}"
-        raise OpscopeError(f"{recording.name}: {nothing}; --why {producer} says what it noted about it alone")
+        raise OpscopeError(f"{source}: {nothing}; --why {producer} says what it noted about it alone")
     return fused, about
 
 
-def _names(recording: Recording, node: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+def _also_in_notes(notes: Sequence[FusionNote], names: Names) -> Names:
+    """The names with those that the same node had while fusions were chosen: a consumer becomes the fusion with its producer."""
+    fused = [note for note in notes if note.becomes]
+    before, after = set(names), set(names)
+    for note in reversed(fused):
+        if (note.module, note.fusion) in before:
+            before.add((note.module, note.consumers[0]))
+    for note in fused:
+        if (note.module, note.consumers[0]) in after:
+            after.add((note.module, note.fusion))
+    return before | after
+
+
+def _names(recording: Recording, node: str) -> tuple[Names, Names]:
     """The names that a node had, each with its module, and those of the fusions it became part of and of their other nodes."""
-    alone, together = set[tuple[str, str]](), set[tuple[str, str]]()
+    alone, together = Names(), Names()
     for snapshot in recording.with_node(node):
         alone.add((snapshot.module, node))
         for step in recording.history(node, snapshot.index):
@@ -131,5 +180,5 @@ def _names(recording: Recording, node: str) -> tuple[set[tuple[str, str]], set[t
     return alone, together
 
 
-def _about(notes: Sequence[Note], names: set[tuple[str, str]]) -> list[Note]:
+def _about(notes: Sequence[Note], names: Names) -> list[Note]:
     return [note for note in notes if any((note.module, name) in names for name in note.names)]

@@ -45,6 +45,11 @@ class FusionNote(NamedTuple):
         """The nodes that it is about."""
         return self.producer, *self.consumers
 
+    @property
+    def becomes(self) -> bool:
+        """Whether the only consumer became the fusion."""
+        return self.kind == "fused" and len(self.consumers) == 1 and bool(self.fusion)
+
     def __str__(self) -> str:
         consumers = ", ".join(self.consumers[:4]) + (", …" if len(self.consumers) > 4 else "")
         if self.kind == "fused":

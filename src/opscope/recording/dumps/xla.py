@@ -21,6 +21,7 @@ from opscope.program import Program
 from opscope.recording.dumps.cache import cached
 from opscope.recording.dumps.lazy_programs import PassFile, is_closed, lazy_recording
 from opscope.recording.dumps.workers import packed_in_order
+from opscope.recording.dumps.xla_seconds import METADATA_FILE, PIPELINE_START, SECONDS_REMARK, TextName, metadata_seconds, with_profile
 from opscope.recording.model import Recording
 from opscope.recording.store.store import StoreWriter
 
@@ -67,7 +68,7 @@ def find_steps(directory: Path) -> tuple[list[Step], list[str]]:
         step = _step(path) if path.is_file() else None
         if step is not None:
             steps.append(step)
-        else:
+        elif not METADATA_FILE.fullmatch(path.name):
             skipped.append(f"{path.name}: {_reason_to_skip(path)}")
     steps.sort(key=lambda step: (step.module, step.number))
     return steps, skipped
@@ -110,7 +111,7 @@ def pipelines(steps: list[Step]) -> list[tuple[str, ...]]:
     run_of: list[int] = []
     for i, step in enumerate(steps):
         run = open_run.get(step.pipeline)
-        if run is None or step.name == "pipeline-start":
+        if run is None or step.name == PIPELINE_START:
             run = open_run[step.pipeline] = len(runs)
             runs.append([i, i])
         runs[run][1] = i
@@ -163,6 +164,8 @@ def _write(
     of_digest = dict(zip(reversed(digests), reversed([step.path for step, _ in placed]), strict=True))
     results = packed_in_order([of_digest[digest] for digest in fresh], progress, jobs)
     contents: dict[bytes, Any] = {}
+    seconds = metadata_seconds(directory)
+    remarks = [SECONDS_REMARK] if seconds else []
     for (step, where), digest in zip(placed, digests, strict=True):
         if digest not in contents:
             contents[digest] = next(results)
@@ -170,11 +173,14 @@ def _write(
         if isinstance(program, str):
             skipped.append(f"{step.path.name}: {program}")
             continue
-        index = writer.add(program, step.name, pipeline=where, module=step.module, attrs={"file": step.path.name})
+        file = step.path.name
+        index = writer.add(program, step.name, pipeline=where, module=step.module, seconds=seconds.get(file), attrs={"file": file})
         contents[digest] = writer.content_of(index)
     writer.set(skipped=skipped)
     if all(step.number in (_FIRST, _LAST) for step in steps):
-        writer.set(remarks=["the dump has no program between passes; xla_dump_hlo_pass_re=.* writes one after every pass"])
+        remarks.append("the dump has no program between passes; xla_dump_hlo_pass_re=.* writes one after every pass")
+    if remarks:
+        writer.set(remarks=remarks)
     writer.close()
     return writer
 
@@ -224,9 +230,19 @@ def _attributed(steps: list[Step]) -> list[Step]:
     done = {(step.pipeline, step.name) for step in steps}
     attributed = steps[:1]
     for last, step in pairwise(steps):
-        by_pass = step.name == "pipeline-start" and last.next not in ("", step.pipeline) and (last.pipeline, last.next) in done
+        by_pass = step.name == PIPELINE_START and last.next not in ("", step.pipeline) and (last.pipeline, last.next) in done
         attributed.append(step._replace(name=f"{last.next}, up to {step.pipeline}") if by_pass else step)
     return attributed
+
+
+def timed_by_profile(recording: Recording, data: bytes) -> Recording:
+    """The recording with the seconds of its passes, from a profile (.xplane.pb) that was taken while XLA compiled it."""
+    texts: dict[int, TextName] = {}
+    for snapshot in recording:
+        step = _step(Path(str(snapshot.attrs.get("file", ""))))
+        if step is not None and step.pipeline:
+            texts[snapshot.index] = TextName(step.module.partition(".")[2], step.pipeline, step.name, step.next)
+    return with_profile(recording, data, texts)
 
 
 def _digest(path: Path) -> bytes:

@@ -1,17 +1,22 @@
 """Records one JAX function while XLA compiles it, without environment variables and without leaving files on disk.
 
-Compile options of this one call make XLA dump into a temporary directory, which is read like any other dump and removed.
+Compile options of this one call make XLA dump into a temporary directory, which is read like any other dump and removed. For GPUs, XLA
+writes the seconds of its passes there; on a CPU they are in a profile of this one call.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from opscope.errors import OpscopeError
+from opscope.quantities import short_seconds
 from opscope.recording.beside_passes import beside_passes
-from opscope.recording.dumps.xla import read_dump
+from opscope.recording.dumps.xla import read_dump, timed_by_profile
+from opscope.recording.dumps.xla_seconds import SECONDS_REMARK
 from opscope.recording.hooks.remarks import Remarks
 from opscope.temporary import temporary_directory
 
@@ -39,20 +44,62 @@ def record_jax(
     lowered = jitted.lower(*args, **options)
     directory = temporary_directory("opscope-xla-")
     try:
-        dump_options = {"xla_dump_to": str(directory), "xla_dump_hlo_pass_re": ".+" if every_pass else ".*", "xla_dump_hlo_as_text": True}
-        compiled = lowered.compile({**(compiler_options or {}), **dump_options})
+        dump_options = {
+            "xla_dump_to": str(directory),
+            "xla_dump_hlo_pass_re": ".+" if every_pass else ".*",
+            "xla_dump_hlo_as_text": True,
+            "xla_dump_module_metadata": True,
+        }
+        with _profiled() as profile:
+            started = time.perf_counter()
+            compiled = lowered.compile({**(compiler_options or {}), **dump_options})
+            total = time.perf_counter() - started
         if not any(directory.iterdir()):
             raise OpscopeError("XLA wrote no dump, because the function came from JAX's compilation cache; disable the cache for this call")
         with Remarks(recorder).safely("XLA's dump"):
             recorder.set(producer=f"XLA through JAX {jax.__version__}", ids="names")
             dump = read_dump(directory)
+            with suppress(OpscopeError):  # a profile without passes: the seconds stay unknown
+                dump = timed_by_profile(dump, b"".join(profile)) if profile else dump
+            if any(snapshot.seconds is not None for snapshot in dump):
+                recorder.remark(SECONDS_REMARK)
+                recorder.remark(f"{_title(dump[0].module, module)}: compiling took {short_seconds(total)} in total, with generating code")
+            else:
+                recorder.remark("XLA did not say how long its passes took, or another profile was being taken")
             for snapshot in dump:
-                recorder.snapshot(snapshot.program, snapshot.name, pipeline=snapshot.pipeline, module=_title(snapshot.module, module))
+                title, seconds = _title(snapshot.module, module), snapshot.seconds
+                recorder.snapshot(snapshot.program, snapshot.name, pipeline=snapshot.pipeline, module=title, seconds=seconds)
             for name, rows in beside_passes(dump).items():
                 recorder.append(name, [{**each, "module": _title(each["module"], module)} for each in rows])
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     return compiled
+
+
+@contextmanager
+def _profiled() -> Iterator[list[bytes]]:
+    """Profile the block, if XLA compiles for a CPU and nobody else profiles: then the list has the profile (.xplane.pb) at the end.
+
+    For GPUs, XLA says the seconds itself, and a profiler would slow down its autotuning.
+    """
+    import jax
+
+    profile: list[bytes] = []
+    session = None
+    with suppress(Exception):  # this version has another interface, or a profile is being taken
+        from jax._src.lib import _profiler
+
+        if jax.default_backend() == "cpu":
+            options = jax.profiler.ProfileOptions()
+            options.python_tracer_level, options.host_tracer_level = 0, 1
+            options.enable_hlo_proto = False
+            options.raise_error_on_start_failure = True
+            session = _profiler.ProfilerSession(options)
+    try:
+        yield profile
+    finally:
+        with suppress(Exception):  # only now does it say that another profile is being taken
+            profile += [session.stop()] if session is not None else []
 
 
 def _title(dumped: str, given: str) -> str:
