@@ -97,7 +97,10 @@ describe("a node as a line", () => {
   it.each([
     ["ROOT %dot.3 = f32[8,4]{1,0} dot(%x), dims={1}", { name: "%dot.3", type: "f32[8,4]{1,0}", op: "dot", attribute: "dims" }],
     ['mul: "f32[2]" = torch.ops.aten.mul.Tensor(x, 2);  x = None', { name: "mul", op: "torch.ops.aten.mul.Tensor", attribute: "" }],
-    ["%3 = stablehlo.add %1, %2 : tensor<4xf32>", { name: "%3", type: "tensor<4xf32>" }],
+    ["%3 = stablehlo.add %1, %2 : tensor<4xf32>", { name: "%3", type: "tensor<4xf32>", op: "stablehlo.add" }],
+    ["e:f32[] = reduce_sum[axes=(0, 1)] d", { name: "e", type: "f32[]", op: "reduce_sum", attribute: "axes" }],
+    ["q:bool[4,4] = gt c 0.0:f32[]", { name: "q", type: "bool[4,4]f32[]", op: "gt" }],
+    ["jit[name=g jaxpr=g]", { name: "", op: "jit", attribute: "namejaxpr" }],
   ])("has coloured parts: %s", (line, parts) => {
     const words = ownWords(line);
     expect(textOf(words)).toBe(line);

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers.hlo.scope import Scope, parse_op_name
+from opscope.readers.jax.jaxpr_text import JaxprText, Written
 
 _PLAIN = (str, int, float, bool, type(None))
 _MOST_FRAMES = 16
@@ -31,12 +33,15 @@ def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] 
     program = ProgramBuilder(name, name)
     names = _Names()
     names.of(closed, name)
+    text = JaxprText()
     waiting = [_Inner(closed, name, Scope((name,)), arguments, roles)]
     while waiting:
         jaxpr, graph_name, outer_scope, arguments, roles = waiting.pop()
         graph = program.graph(graph_name)
-        waiting.extend(reversed(_GraphReader(graph, jaxpr, outer_scope, names).read(arguments, roles)))
-    return program.build()
+        reader = _GraphReader(graph, jaxpr, outer_scope, names)
+        waiting.extend(reversed(reader.read(arguments, roles)))
+        text.add(graph_name, reader.jaxpr, reader.written)
+    return replace(program.build(), own_text=text)
 
 
 class _Inner(NamedTuple):
@@ -87,6 +92,8 @@ class _GraphReader:
         self.values: dict[Any, ValueRef] = {}
         self.counts: dict[str, int] = {}
         self.inner: list[_Inner] = []
+        self.written: list[Written | None] = []
+        """What each node is in the jaxpr."""
 
     def read(self, arguments: Sequence[dict[str, Any]], roles: Sequence[Role]) -> list[_Inner]:
         """Fill the graph; returns the called jaxprs that do not have a graph yet."""
@@ -113,16 +120,19 @@ class _GraphReader:
             role = roles[i] if i < len(roles) else "parameter"
             self.graph.node(node_id, role, (), [_type_of(var.aval)], role=role, attrs=attrs)
             self.values[var] = (node_id, 0)
+            self.written.append(Written(var, {}))
         for i, var in enumerate(self.jaxpr.constvars):
             attrs = {"value": _literal(self.consts[i])} if i < len(self.consts) else {}
             node = self.graph.node(f"const.{i}", "constant", (), [_type_of(var.aval)], role="constant", attrs=attrs)
             self.values[var] = (node.id, 0)
+            self.written.append(Written(var, {}))
 
     def _value(self, atom: Any) -> ValueRef:
         if hasattr(atom, "val"):  # a Literal is written where it is used, and has no name
             node_id = self._fresh("literal")
             attrs = {"value": _literal(atom.val)}
             self.graph.node(node_id, "constant", (), [_type_of(atom.aval)], role="constant", attrs=attrs)
+            self.written.append(None)
             return node_id, 0
         return self.values[atom]
 
@@ -132,6 +142,9 @@ class _GraphReader:
         inputs = [self._value(atom) for atom in equation.invars]
         scope = parse_op_name(f"{equation.source_info.name_stack}/{primitive}").below(self.outer_scope)
         attrs, calls = self._parameters_of(equation, node_id, scope)
+        self.written.append(
+            Written(equation, {key: attrs[key] for key in equation.params if calls and any(_jaxprs_in(equation.params[key]))})
+        )
         attrs |= scope.attrs
         outputs = [_type_of(var.aval) for var in equation.outvars]
         self.graph.node(node_id, primitive, inputs, outputs, attrs=attrs, calls=calls, scope=scope.path, source=_frames(equation))

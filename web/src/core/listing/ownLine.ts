@@ -1,11 +1,11 @@
-/** A line of the text that a program was read from (HLO, MLIR, FX code), in coloured parts. */
+/** A line of the text that a program was read from (HLO, MLIR, FX code, a jaxpr), in coloured parts. */
 import type { Word, WordKind } from "./nodeLine";
 
 /** What is defined comes first: `ROOT %dot.3 = …`, `x: "f32[2]" = …`. */
 const DEFINED = /^((?:[A-Z]+ )?)([%\w.$-]+(?:, [%\w.$-]+)*)(?=(?::\d+)?\s*(?::[^=]*)?=\s)/;
 /** Texts in quotes, attributes, types, and what is called. */
 const PART =
-  /"(?:[^"\\]|\\.)*"|([A-Za-z_][\w.]*)(?==(?!=))|((?:[a-z]+\d+\w*|pred|token|tensor|memref)(?:\[[^\]]*\](?:\{[^}]*\})?|<[^>]*>))|([A-Za-z_][\w.:-]*)(?=\()/g;
+  /"(?:[^"\\]|\\.)*"|([A-Za-z_][\w.]*)(?==(?!=))|((?:[a-z]+\d+\w*|pred|bool|token|tensor|memref)(?:\[[^\]]*\](?:\{[^}]*\})?|<[^>]*>))|([A-Za-z_][\w.:-]*(?=\()|(?<== )[a-z_][\w.]*(?=[ [])|^[a-z_]\w*(?=\[))/g;
 const SOURCE = /\bmetadata=\{(?:"(?:[^"\\]|\\.)*"|[^"}])*\}/g;
 
 export function ownWords(line: string): Word[] {
