@@ -7,6 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
@@ -20,7 +21,9 @@ from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.sources import open_recording
 from opscope.render.wire.recording import encode_recording
 from opscope.render.writers.html import document
+from opscope.render.writers.svg import svg_text
 from opscope.serve.sources import Served
+from opscope.view_options import ViewOptions
 
 QUANTIZED = ("quantized_decomposed.dequantize_per_tensor.default", "aten.mm.default", "quantized_decomposed.quantize_per_tensor.default")
 
@@ -93,3 +96,24 @@ def test_something_is_added_and_only_once() -> None:
     assert any(node.links for graph in enrich(step) for node in graph) and not any(node.links for graph in step for node in graph)
     assert "qdq cluster" in enrich(quantized()).main.groupings
     assert {"flops", "bytes"} <= enrich(step).metrics.keys()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"depth": 2, "group_by": DIRECTION}, {"flatten": True, "all_nodes": True, "names": True, "layouts": True}, {"values": "boxes"}],
+)
+def test_a_picture_without_numbers_and_links_is_drawn_without_computing_them(options: dict[str, Any]) -> None:
+    """They take most of the time of a large program; the picture is the same to the byte."""
+    quick, whole = trained(), trained()
+    enrich(whole)
+    assert svg_text(quick, ViewOptions(**options)) == svg_text(whole, ViewOptions(**options))
+    assert "_enriched" in vars(whole) and "_enriched" not in vars(quick)
+
+
+@pytest.mark.parametrize(
+    "options", [{"forward_backward": True}, {"around": ("dot_general.13",)}, {"colour_by": "flops"}, {"label": ("bytes",)}]
+)
+def test_a_picture_with_numbers_or_links_has_them(options: dict[str, Any]) -> None:
+    step = trained()
+    svg_text(step, ViewOptions(**options))
+    assert "_enriched" in vars(step)

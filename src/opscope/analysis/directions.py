@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, islice, repeat
+from operator import sub
 
 from opscope.ops import BARRIERS, facts_of, plain_name
-from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, UPDATE, Graph, Program
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, UPDATE, Graph, Program, details_of
 
 
 def directions(
@@ -49,19 +51,15 @@ def _mark_barriers(graph: Graph, marks: list[str]) -> None:
 def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
     """Give unmarked nodes the mark of their operands, and those that no marked node reaches (parameters, constants and what is computed
     from them alone) the mark of their users. An operation with a scope after the backward half belongs to the optimizer."""
-    position = graph.position
     if inherited and not any(marks):
         marks[:] = [inherited] * len(marks)
         return
+    starts, operands = graph.operands
+    details = details_of(graph.nodes)
     sources: list[int] = []
-    for i, node in enumerate(graph.nodes):
-        if marks[i]:
-            continue
-        if not node.inputs:
-            sources.append(i)
-            continue
-        arriving = {marks[position[name]] for name, _ in node.inputs if position[name] < i}
-        if UPDATE in arriving or (BACKWARD in arriving and node.scope):
+    for i in [i for i, mark in enumerate(marks) if not mark]:
+        arriving = {marks[operand] for operand in operands[starts[i] : starts[i + 1]] if operand < i}
+        if UPDATE in arriving or (BACKWARD in arriving and details[i].scope):
             marks[i] = UPDATE
         elif BACKWARD in arriving:
             marks[i] = BACKWARD
@@ -69,6 +67,11 @@ def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
             marks[i] = RECOMPUTED if RECOMPUTED in arriving else FORWARD
         else:
             sources.append(i)
+    users: dict[int, list[int]] = {i: [] for i in sources}
+    counts = map(sub, islice(starts, 1, None), starts)
+    for operand, user in zip(operands, chain.from_iterable(map(repeat, range(len(marks)), counts)), strict=True):
+        if operand in users:
+            users[operand].append(user)
     for i in reversed(sources):
-        leaving = {marks[position[user]] for user in graph.users.get(graph.nodes[i].id, ())}
+        leaving = {marks[user] for user in users[i]}
         marks[i] = next((mark for mark in (FORWARD, RECOMPUTED, BACKWARD, UPDATE) if mark in leaving), inherited or FORWARD)

@@ -8,6 +8,8 @@ was just loaded, so `load` and `capture` add them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from opscope.analysis.clusters import with_clusters
 from opscope.analysis.cost_metrics import with_costs
 from opscope.analysis.gradients import with_backward_links
@@ -22,6 +24,8 @@ _STEPS_OF_A_SNAPSHOT = tuple(step for step in _STEPS if step is not with_structu
 _INDEXES = ("position", "users")
 """The cached properties of a graph that do not depend on attributes, links, groupings and metrics."""
 _RESULT, _RESULT_OF_A_SNAPSHOT = "_enriched", "_enriched_snapshot"
+_STEPS_OF_A_PICTURE = tuple(step for step in _STEPS if step not in (with_backward_links, with_costs))
+_RESULT_OF_A_PICTURE = "_enriched_picture"
 
 
 def with_groupings(program: Program) -> Program:
@@ -42,13 +46,26 @@ def enrich(program: Program, *, snapshot: bool = False) -> Program:
     cached: Program | None = vars(program).get(key)
     if cached is not None:
         return cached
-    enriched = program
-    with without_collecting():
-        for step in _STEPS_OF_A_SNAPSHOT if snapshot else _STEPS:
-            before, enriched = enriched, step(enriched)
-            _keep_indexes(before, enriched)
+    enriched = _after(program, _STEPS_OF_A_SNAPSHOT if snapshot else _STEPS)
     vars(program)[key] = vars(enriched)[key] = enriched
     return enriched
+
+
+def enrich_for_picture(program: Program) -> Program:
+    """The program with what every picture of it shows: without links and costs, which take most of the time and which only some options
+    show."""
+    cached: Program | None = vars(program).get(_RESULT) or vars(program).get(_RESULT_OF_A_PICTURE)
+    if cached is None:
+        cached = vars(program)[_RESULT_OF_A_PICTURE] = _after(program, _STEPS_OF_A_PICTURE)
+    return cached
+
+
+def _after(program: Program, steps: Iterable[Callable[[Program], Program]]) -> Program:
+    with without_collecting():
+        for step in steps:
+            before, program = program, step(program)
+            _keep_indexes(before, program)
+    return program
 
 
 def _keep_indexes(before: Program, after: Program) -> None:

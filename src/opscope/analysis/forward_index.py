@@ -173,6 +173,13 @@ class Part:
         """What a node is the value of: itself, if nothing else is known."""
         return self.forward.get(name) or self.same_argument.get(name) or (self.graph.name, name)
 
+    def forget(self) -> None:
+        """Give the memory back, once nobody asks any more."""
+        for forward in self.own.values():
+            forward.unit, forward.values = (), None
+        for known in (self.nodes, self.own, self.forward, self.repeated, self.steps):
+            known.clear()
+
 
 class ForwardIndex:
     """Forward nodes by what they share with their backward nodes."""

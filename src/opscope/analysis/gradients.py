@@ -131,6 +131,8 @@ def _linked(program: Program) -> _Links:
     others.backward.extend(
         BackwardLink(*key, keys[forwards], reason) for (key, forwards), reason in zip(links.items(), reasons, strict=True)
     )
+    for part in index.parts.values():  # they refer to each other, and of a million nodes they take a gigabyte
+        part.forget()
     return others
 
 

@@ -17,8 +17,7 @@ _COMPARISON = re.compile(r"\b(EQ|NE|LT|LE|GT|GE)\b")
 def _variant(op: str, attrs: Mapping[str, Any]) -> str | None:
     """Attributes without which an op's name would be wrong: `compare` is not an operation before it has a direction."""
     for key in ("direction", "comparison_direction"):
-        comparison = _COMPARISON.search(str(attrs.get(key, "")))
-        if comparison:
+        if key in attrs and (comparison := _COMPARISON.search(str(attrs[key]))):
             return comparison[1]
     if not facts_of(op).sign:
         return None

@@ -269,6 +269,12 @@ def edges_of(nodes: Sequence[Node]) -> Iterator[tuple[str, str]]:
     return ((node.id, name) for node in nodes for name, _ in node.inputs)
 
 
+def operands_of(nodes: Sequence[Node], position: Mapping[str, int]) -> tuple[Sequence[int], Sequence[int]]:
+    """Where the inputs of each node begin, and where the last ends, among the positions of all of them."""
+    counts = (len(node.inputs) for node in nodes)
+    return list(accumulate(counts, initial=0)), [position[name] for node in nodes for name, _ in node.inputs]
+
+
 def details_of(nodes: Sequence[Node]) -> Sequence[Details]:
     return nodes.details if isinstance(nodes, NodeColumns) else [node.details for node in nodes]
 

@@ -15,7 +15,7 @@ from typing import Any, overload
 from opscope.display import Displayed
 from opscope.errors import OpscopeError
 from opscope.program.call_order import callees_first
-from opscope.program.columns import NodeColumns, calling, edges_of, ids_of, ops_of, outputs_of, roles_of
+from opscope.program.columns import NodeColumns, calling, edges_of, ids_of, operands_of, ops_of, outputs_of, roles_of
 from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
 from opscope.program.node import Node
@@ -68,6 +68,12 @@ class Graph:
     def position(self) -> Mapping[str, int]:
         """The index of each id in `nodes`."""
         return MappingProxyType(dict(zip(self.ids, range(len(self.nodes)), strict=True)))
+
+    @property
+    def operands(self) -> tuple[Sequence[int], Sequence[int]]:
+        """The positions of what all nodes read, one node after the other: those of node `i` begin at `starts[i]` of (starts, positions)."""
+        nodes = self.nodes
+        return (nodes.starts, nodes.sources) if isinstance(nodes, NodeColumns) else operands_of(nodes, self.position)
 
     @cached_property
     def users(self) -> Mapping[str, tuple[str, ...]]:

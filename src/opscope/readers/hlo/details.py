@@ -20,6 +20,7 @@ from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
 _OP_NAME_START = 'op_name="'
+_OP_NAME_KEY = "metadata.op_name"
 _FIRST_ELEMENT = re.compile(r'op_name="([^"/]*+)')
 _INDEX = re.compile(r"[0-9]{1,9}")
 _METADATA = re.compile(
@@ -148,10 +149,10 @@ class HloDetails(Details):
         return self._attrs(self._scope())
 
     def _attrs(self, scope: Scope) -> Mapping[str, Any]:
-        attrs: dict[str, Any] = {_PAYLOAD_KEYS[self._op]: self._payload} if self._op else {}
-        attrs.update(_decoded(self._tail))
-        attrs.update(scope.attrs)
-        return MappingProxyType(attrs)
+        attrs = _decoded(self._tail)
+        if self._op:
+            return MappingProxyType({_PAYLOAD_KEYS[self._op]: self._payload, **attrs, **scope.attrs})
+        return MappingProxyType({**attrs, **scope.attrs})
 
     def whole(self) -> tuple[Mapping[str, Any], Path, tuple[Frame, ...]]:
         scope = self._scope()
@@ -175,17 +176,38 @@ class HloDetails(Details):
         return frames_of(_decoded(self._tail), self._context.frames)
 
 
-@lru_cache(maxsize=1 << 14)
 def _decoded(tail: str) -> Mapping[str, str]:
-    """The attributes of a tail. Links, memory and the page each ask for them, and most instructions of a large module share a few thousand
-    tails. Metadata differs from one instruction to the next, what is before it repeats."""
+    """The attributes of a tail. The op_name differs from one layer to the next; what is around it is the same in all of them."""
+    start = tail.find(_OP_NAME_START) + len(_OP_NAME_START)
+    end = tail.find('"', start)
+    if start > len(_OP_NAME_START) and end > start:
+        name = tail[start:end]
+        if "\\" not in name and "{" not in name and (around := _decoded_around(tail[:start], tail[end:])):
+            return {**around, _OP_NAME_KEY: name}
+    return _decoded_whole(tail)
+
+
+@lru_cache(maxsize=1 << 14)
+def _decoded_around(before: str, after: str) -> dict[str, str] | None:
+    """The attributes of a tail with an empty op_name; None if that is not the op_name of its metadata, as XLA prints it."""
+    settings, metadata = _parts(before + after)
+    if len(settings) > len(before) or not _PLAIN_METADATA.fullmatch(metadata):
+        return None
+    attrs = {**_decoded_once(settings), **_members(metadata)}
+    return attrs if attrs.get(_OP_NAME_KEY) == "" else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _decoded_whole(tail: str) -> Mapping[str, str]:
     settings, metadata = _parts(tail)
     if not metadata:
         return _decoded_once(settings)
-    if not _PLAIN_METADATA.fullmatch(metadata):
-        return MappingProxyType({**_decoded_once(settings), **dict(decoded(metadata))})
-    members = {f"metadata.{key}": text or number for key, text, number in _PLAIN_MEMBER.findall(metadata, len(_METADATA_START))}
+    members = _members(metadata) if _PLAIN_METADATA.fullmatch(metadata) else dict(decoded(metadata))
     return MappingProxyType({**_decoded_once(settings), **members})
+
+
+def _members(metadata: str) -> dict[str, str]:
+    return {f"metadata.{key}": text or number for key, text, number in _PLAIN_MEMBER.findall(metadata, len(_METADATA_START))}
 
 
 def _parts(tail: str) -> tuple[str, str]:

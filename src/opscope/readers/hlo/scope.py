@@ -19,7 +19,6 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import takewhile
-from types import MappingProxyType
 from typing import NamedTuple
 
 from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, TRANSFORMS_ATTR, Path
@@ -69,9 +68,9 @@ NO_SCOPE = Scope()
 
 
 @lru_cache(maxsize=4096)
-def _annotations(transforms: tuple[str, ...]) -> Mapping[str, str]:
+def _annotations(transforms: tuple[str, ...]) -> dict[str, str]:
     annotations = {DIRECTION_ATTR: Scope(transforms=transforms).direction, TRANSFORMS_ATTR: ", ".join(transforms)}
-    return MappingProxyType({key: text for key, text in annotations.items() if text})
+    return {key: text for key, text in annotations.items() if text}
 
 
 class _Element(NamedTuple):

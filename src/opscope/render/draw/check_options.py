@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opscope.analysis.enrich import enrich
+from opscope.analysis.enrich import enrich, enrich_for_picture
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
 from opscope.errors import OpscopeError, SourceError
 from opscope.naming import suggest
@@ -36,7 +36,7 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
             help = _elsewhere(program, node, options) or suggest(node, graph.position)
             raise SourceError(f"no node named {node!r} in graph {name!r}{help}")
     if options.group_by is not None:
-        declared = dict.fromkeys(name for graph_ in enrich(program) for name in graph_.groupings)
+        declared = dict.fromkeys(name for graph_ in enrich_for_picture(program) for name in graph_.groupings)
         groupings = [MODULE, *declared, SOURCE_LINE, OP, DIRECTION]
         if options.group_by not in groupings:
             raise SourceError(f"no grouping named {options.group_by!r}{suggest(options.group_by, groupings)}")

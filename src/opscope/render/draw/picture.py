@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple
 
-from opscope.analysis.enrich import enrich
+from opscope.analysis.enrich import enrich, enrich_for_picture
 from opscope.plugin import Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
@@ -15,6 +15,15 @@ from opscope.render.draw.styling import only_one, style_rules
 from opscope.render.wire.program import encode_wire
 from opscope.render.wire.recording import encode_recording
 from opscope.view_options import ViewOptions
+
+_WITHOUT_NUMBERS = frozenset(
+    (
+        *("graph", "depth", "flatten", "all_nodes", "frames", "calls", "fold", "group_by", "rankdir", "theme", "background", "scale"),
+        *("wrap", "operands", "names", "layouts", "values", "overlays"),
+    )
+)
+"""Options with which a picture shows neither numbers of nodes nor links between them, so that they need not be computed: for a very large
+program that takes longer than the rest."""
 
 
 class Drawn(NamedTuple):
@@ -52,7 +61,8 @@ def draw(
     if progress:
         progress(0)
     details = options.style is not None or bool(options.node_data or options.label) or (options.colour_by or "").startswith("attr:")
-    wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(enrich(program), details)
+    enriched = enrich_for_picture if {row.name for row in options.given} <= _WITHOUT_NUMBERS else enrich
+    wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(enriched(program), details)
     request = _request(options) | {"as": as_}
     if form == "drawio":  # edges in one piece, between their boxes
         request |= {"wrap": False, "legend": False}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from json.encoder import encode_basestring
 from typing import Any
 
 from opscope.program import Details, Frame, Program
@@ -62,7 +63,7 @@ class DetailsWriter:
     def _number(self, value: Any) -> int:
         if type(value) is not str:
             return self._texts[json_text(value)]
-        number = self._plain[value] = self._texts[json.dumps(value, ensure_ascii=False)]
+        number = self._plain[value] = self._texts[encode_basestring(value)]
         return number
 
     def encode(self, start: int, lines: Sequence[str] = ()) -> bytes:

@@ -14,6 +14,8 @@ from opscope.render.wire.sections import SectionWriter
 
 _MOST_OPERANDS = (1 << 31) - 1
 _BATCH = 4096
+NAMES_ATTR = "output_names"
+"""The attribute with the names of a node's values."""
 _PLAIN = 9
 """So many parts of a row are numbers; the others are lists of them."""
 
@@ -141,7 +143,7 @@ def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
 
 def output_names(node: Node, attrs: Mapping[str, Any]) -> list[str]:
     """The names of a node's values, where the source has tensors with names of their own: one for each output, or none."""
-    text = attrs.get("output_names")
+    text = attrs.get(NAMES_ATTR)
     if not isinstance(text, str):
         return []
     names = text.split(", ")

@@ -8,9 +8,9 @@ graphs. A pass that changes ten nodes costs ten rows. Strings, types, groups and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeAlias
 
 from opscope.analysis.groupings import EXACT, Described, GroupTree, GroupTrees
 from opscope.analysis.loops import times_text
@@ -36,11 +36,14 @@ from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
-from opscope.render.wire.nodes import GraphColumns, NodeColumns, Row, operand_place, output_names
+from opscope.render.wire.nodes import NAMES_ATTR, GraphColumns, NodeColumns, Row, operand_place, output_names
 from opscope.render.wire.ops import write_ops
 from opscope.render.wire.own_text import TextWriter
 from opscope.render.wire.sections import Interner, SectionWriter
 from opscope.render.wire.types import write_types
+
+_Decided: TypeAlias = tuple[int, str, Role, bool]
+"""What decides the label of a node: the number of its details, operation, role, and whether attributes have its kind."""
 
 
 def encode_wire(program: Program, details: bool = True, own_text: bool = False, **fields: Any) -> bytes:
@@ -73,7 +76,7 @@ class ProgramWriter:
         self.details = DetailsWriter() if details else None
         self.own_text = TextWriter() if own_text else None
         self._described: dict[int, Described] = {}
-        self._labels: dict[tuple[int, str, Role, bool], tuple[int, int, int, bool]] = {}
+        self._labels: dict[_Decided, tuple[int, int, int, bool]] = {}
         """Category and text of nodes, their place among operands unless they call graphs, and whether their values have names, by what
         decides them: most nodes of a compiled module share their details."""
         self._result_types: dict[int, tuple[tuple[TensorType, ...], tuple[int, ...]]] = {}
@@ -154,23 +157,23 @@ class ProgramWriter:
         described = self._described
         keys = list(map(id, details_of(nodes)))
         details = [described[key][3] for key in keys]
-        label_of: list[tuple[int, int, int, bool]] = []
+        decided = list(zip(details, ops, roles, [has_kinds] * len(ops), strict=True))
+        first_use = dict(zip(reversed(decided), range(len(decided) - 1, -1, -1), strict=True))
+        new = {i: key for key, i in first_use.items() if key not in labels}
         rows_of_links: dict[int, tuple[int, ...]] = {}
         texts, places, names_of = {}, {}, {}
         calls_row, links_row = {}, {}
-        for i, (detail, op, role) in enumerate(zip(details, ops, roles, strict=True)):
-            label = labels.get((detail, op, role, has_kinds))
-            if label is None:
-                attrs = described[keys[i]][0]
-                label = labels[detail, op, role, has_kinds] = self._label(Node("", op, role=role), attrs, has_kinds)
-            label_of.append(label)
+        for i in sorted({*new, *calls, *links, *self._named(decided, new, keys)}):
+            key = decided[i]
+            if i in new:
+                labels[key] = self._label(Node("", key[1], role=key[2]), described[keys[i]][0], has_kinds)
             called, linked = calls.get(i), links.get(i)
             if called:
                 node = nodes[i]
                 if times := times_text(program, graph, node):
                     texts[i] = strings[times]
                 places[i] = operand_place(node, described[keys[i]][0])
-            if label[3]:
+            if labels[key][3]:
                 node = nodes[i]
                 names_of[i] = tuple([strings[name] for name in output_names(node, described[keys[i]][0])])
             if called:
@@ -181,6 +184,7 @@ class ProgramWriter:
                     row = tuple([strings[text] for link in linked for text in (link.kind, link.graph, link.node)])
                     rows_of_links[id(linked)] = row
                 links_row[i] = row
+        label_of = list(map(labels.__getitem__, decided))
         counts, inputs, indices = inputs_of(nodes)
         controlled = {i: tuple([strings[name] for name in names]) for i, names in control.items()}
         text_numbers, operand_places = [text for _, text, _, _ in label_of], [place for _, _, place, _ in label_of]
@@ -210,12 +214,18 @@ class ProgramWriter:
             _rare(links_row, len(nodes)),
         )
 
+    def _named(self, decided: Sequence[_Decided], new: Mapping[int, _Decided], keys: Sequence[int]) -> Iterable[int]:
+        """The nodes whose values have names, which few sources say."""
+        named = {key for i, key in new.items() if NAMES_ATTR in self._described[keys[i]][0]}
+        named.update(key for key, label in self._labels.items() if label[3])
+        return [i for i, key in enumerate(decided) if key in named] if named else ()
+
     def _label(self, node: Node, attrs: Mapping[str, Any], has_kinds: bool) -> tuple[int, int, int, bool]:
         """What follows from operation, role and attributes."""
         text = node_text(node, attrs)
         category = category_of(node.op, node.role, str(attrs.get("kind", "")) if has_kinds else "")
         place = operand_place(node, attrs) if node.is_argument else -1
-        return category, self.strings[text] if text else -1, place, "output_names" in attrs
+        return category, self.strings[text] if text else -1, place, NAMES_ATTR in attrs
 
     def _type_numbers(self, results: tuple[TensorType, ...]) -> tuple[int, ...]:
         typed = self._result_types.get(id(results))
