@@ -179,7 +179,7 @@ export class Session {
 
   /** A training program is first seen with forward beside backward, unless somebody has said what to show. */
   private atFirst(view: ViewState): ViewState {
-    return this.program?.opensInHalves && isFresh(view) ? inHalves(view, this.program.groupings) : view;
+    return this.program?.opensInHalves && isFresh(view) ? inHalves(view, this.program) : view;
   }
 
   /** Shows something else of the program from the start, as opening it does. */

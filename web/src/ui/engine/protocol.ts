@@ -54,6 +54,8 @@ export interface ProgramSummary extends ParameterCounts {
   readonly entry: string;
   readonly graphs: readonly GraphRow[];
   readonly groupings: readonly string[];
+  /** The one of them that has the halves of a training step. */
+  readonly halves?: string;
   /** The most frequent operations, and what the entry takes besides parameters (inputs, buffers); HLO and JAX do not distinguish them. */
   readonly ops: readonly OpCount[];
   readonly others: number;

@@ -10,6 +10,7 @@ import type { RemoteDetails } from "./details";
 import { programFacts } from "./facts";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
 import { opensInHalves } from "../../core/view/twoHalves/columns";
+import { halvesGrouping } from "../../core/view/twoHalves/halves";
 import type { Cells } from "./cells";
 import type { ShownMemory } from "./memory";
 import type { Passes, PassShown, SourceFile } from "./passes";
@@ -87,6 +88,7 @@ export class EngineState {
       entry: index.graphName(program.entry),
       graphs: Array.from({ length: program.graphCount }, (_, g) => graphRow(index, g)),
       groupings: program.groupings.map((grouping) => grouping.name),
+      halves: halvesGrouping(program)?.name,
       ...programFacts(index),
       metrics: metricsOf(program).map(({ name }) => name),
       overlays: (program.looks?.overlays.length ?? 0) > 0,

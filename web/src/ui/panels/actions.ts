@@ -1,5 +1,4 @@
 /** What the controls and the keys do, in one place. */
-import { DIRECTION } from "../../core/program/names";
 import { NO_HALVES } from "../../core/view/twoHalves/halves";
 import type { Paper } from "../engine/protocol";
 import { seenIn } from "../files/saveHtml";
@@ -44,12 +43,10 @@ export const actions = {
     void session.display.toggle("overlays", { ...session.view, overlays: !session.view.overlays }, { keepCamera: true }),
   forwardBackward: (session: Session) => {
     const { view, program } = session;
-    if (!program?.groupings.includes(DIRECTION)) return session.say(NO_HALVES);
-    void session.display.toggle(
-      "forwardBackward",
-      view.forwardBackward ? { ...view, forwardBackward: false } : inHalves(view, program.groupings),
-      { look: "fit" },
-    );
+    if (!program?.halves) return session.say(NO_HALVES);
+    void session.display.toggle("forwardBackward", view.forwardBackward ? { ...view, forwardBackward: false } : inHalves(view, program), {
+      look: "fit",
+    });
   },
   /** Shows only a node of the shown graph and its surroundings. */
   async isolate(session: Session, node: number): Promise<void> {

@@ -1,6 +1,5 @@
 /** Everything that can be done, once: the keys, the menus, the palette and the sheet of shortcuts are made of this table. */
 import { ATTRIBUTE, DATA } from "../../core/highlight/highlighter";
-import { DIRECTION } from "../../core/program/names";
 import { VIEW_OPTIONS } from "../../core/program/viewOptions";
 import type { Session } from "../session";
 import type { PanelName } from "../state/panels";
@@ -164,7 +163,7 @@ export const COMMANDS: readonly Command[] = [
     press: "g",
     run: ({ session }) => actions.forwardBackward(session),
     isOn: ({ session }) => session.view.forwardBackward,
-    exists: ({ session }) => session.program?.groupings.includes(DIRECTION) ?? false,
+    exists: ({ session }) => session.program?.halves !== undefined,
   },
   {
     name: "Show operand index",

@@ -1,7 +1,7 @@
 /** How gradients flow through the selection, in textbook notation. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { DIRECTION, INFERRED_ATTR } from "../../core/program/names";
+import { INFERRED_ATTR } from "../../core/program/names";
 import { bytesText } from "../../core/text/quantities";
 import { WITH_NAMES } from "../../core/view/twoHalves/halves";
 import type { ChainStep, GradientFacts, NodeFacts, NodeName, SavedLayer, SavedTensors } from "../engine/protocol";
@@ -124,7 +124,7 @@ function Sum({ session, sums }: { readonly session: Session; readonly sums: Grad
 export function SavedForBackward({ session }: { readonly session: Session }): JSX.Element | null {
   const [saved, setSaved] = useState<SavedTensors | undefined>(undefined);
   const ask = async () => setSaved(await session.ask("saved", {}));
-  if (!session.program?.groupings.includes(DIRECTION)) return null;
+  if (!session.program?.halves) return null;
   return (
     <section aria-label="Saved for backward">
       <h3>Saved for backward</h3>

@@ -5,7 +5,6 @@ import type { Moment } from "../../core/program/recording/moment";
 import type { ViewSpec } from "../../core/program/types";
 import type { ViewOptions } from "../../core/program/viewOptions";
 import type { PanelName } from "./panels";
-import { DIRECTION } from "../../core/program/names";
 import { EVERYTHING_INSIDE, escapeName, isInside, ROOT_KEY, unescapeName } from "../../core/view/choose/keys";
 
 /** The view options, and state that only a page has. */
@@ -194,13 +193,23 @@ export function walkedGraphs({ trail, graph }: ViewState): readonly string[] {
 
 /** Another hierarchy has other groups: what was expanded in the old one means nothing in the new one. */
 export function groupBy(view: ViewState, grouping: string): ViewState {
-  const forwardBackward = view.forwardBackward && grouping === DIRECTION;
-  return { ...view, groupBy: grouping, forwardBackward, open: [], closed: [], unfolded: [], flatten: false };
+  return {
+    ...view,
+    groupBy: grouping,
+    forwardBackward: view.forwardBackward && grouping === view.groupBy,
+    open: [],
+    closed: [],
+    unfolded: [],
+    flatten: false,
+  };
 }
 
-/** Forward beside backward: the halves are groups of the grouping by direction, laid out downwards. */
-export function inHalves(view: ViewState, groupings: readonly string[]): ViewState {
-  const grouped = (view.groupBy ?? groupings[0]) === DIRECTION ? view : groupBy(view, DIRECTION);
+/** Forward beside backward: the halves are groups of one grouping, laid out downwards. */
+export function inHalves(
+  view: ViewState,
+  { groupings, halves }: { readonly groupings: readonly string[]; readonly halves?: string },
+): ViewState {
+  const grouped = !halves || (view.groupBy ?? groupings[0]) === halves ? view : groupBy(view, halves);
   return { ...grouped, forwardBackward: true, rankdir: "TB", depth: undefined, flatten: false };
 }
 

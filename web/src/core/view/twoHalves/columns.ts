@@ -1,12 +1,12 @@
 /** The view with forward and backward side by side: both halves open, and repeated layers one by one. */
 import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
-import { DIRECTION, groupingNamed, UPDATE } from "../../program/names";
+import { UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { MOST_WITH_LOOPS, wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { hasAllLoopsOpen, openLoops } from "../initial/loops";
-import { halvesOf, NO_HALVES } from "./halves";
+import { halvesGrouping, halvesOf, NO_HALVES } from "./halves";
 import { build } from "../build";
 import { savedOutputs, stacksOf, storageOf } from "./saved";
 
@@ -16,13 +16,12 @@ const DEEPEST_TRIED = 4;
 const WIDEST_UPDATE = 4;
 
 export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible {
-  const spec: ViewSpec = { ...request, groupBy: request.groupBy ?? DIRECTION };
+  const spec: ViewSpec = { ...request, groupBy: request.groupBy ?? halvesGrouping(program)?.name };
   const fixed = spec.depth !== undefined || spec.flatten;
-  const visible = unfolded(program, fixed ? spec : asItFits(program, { ...spec, calls: false }));
+  const visible = fixed ? unfolded(program, spec, MOST_APART) : unfolded(program, asItFits(program, { ...spec, calls: false }));
   const halves = halvesOf(visible);
   // A flat view has no groups, whatever the program has.
-  if (!halves)
-    return spec.flatten && groupingNamed(program, DIRECTION) ? visible : { ...visible, remarks: [...visible.remarks, NO_HALVES] };
+  if (!halves) return spec.flatten && halvesGrouping(program) ? visible : { ...visible, remarks: [...visible.remarks, NO_HALVES] };
   const block = blocksOf(visible, halves);
   const edgeText = savedTexts(program, visible, block);
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
@@ -33,11 +32,11 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
 
 /** More boxes are not a first sight, and more nodes take too long to find out. */
 const MOST_AT_FIRST = 2 * PAGE;
-const MOST_NODES = 5000;
+const MOST_NODES = 200_000;
 
 /** Is a program best seen at first with its halves side by side? */
 export function opensInHalves(program: ProgramData): boolean {
-  if (program.nodeCount > MOST_NODES || !groupingNamed(program, DIRECTION)) return false;
+  if (program.nodeCount > MOST_NODES || !halvesGrouping(program)) return false;
   const visible = buildTwoHalves(program, {});
   return visible.boxCount <= MOST_AT_FIRST && halvesOf(visible) !== undefined;
 }
@@ -90,13 +89,27 @@ function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
   return { ...spec, depth, open: [...(open ?? []), ...opened], closed: loops.closed.filter((key) => !open?.includes(key)) };
 }
 
-/** Stacks of repeated groups in the halves are shown one by one; repeated operations (an optimizer's) stay folded. */
-function unfolded(program: ProgramData, spec: ViewSpec): Visible {
+/** More layers than this below each other are a stack, and so are layers that are all expanded and have more boxes than this. */
+const MOST_LAYERS = 24;
+const MOST_APART = 2000;
+
+/** Stacks of repeated groups in the halves are shown one by one unless they are many; repeated operations (an optimizer's) stay folded. */
+function unfolded(program: ProgramData, spec: ViewSpec, mostBoxes = Number.POSITIVE_INFINITY): Visible {
   const folded = build(program, spec);
-  const stacks = inHalves(folded)
-    .filter((box) => folded.repeat[box] > 1 && folded.node[box] < 0)
-    .map((box) => folded.key[box]);
-  return stacks.length ? build(program, { ...spec, unfolded: [...(spec.unfolded ?? []), ...stacks] }) : folded;
+  const repeated = inHalves(folded).filter((box) => folded.repeat[box] > 1 && folded.node[box] < 0);
+  const layersIn = new Map<number, number>();
+  for (const box of repeated) layersIn.set(folded.parent[box], (layersIn.get(folded.parent[box]) ?? 0) + folded.repeat[box]);
+  // The same module has as many layers in both halves, but their stacks may differ.
+  const many = new Set([...layersIn].filter(([, layers]) => layers > MOST_LAYERS).map(([module]) => nameInHalf(folded, module)));
+  const stacks = repeated.filter((box) => !many.has(nameInHalf(folded, folded.parent[box]))).map((box) => folded.key[box]);
+  if (stacks.length === 0) return folded;
+  const apart = build(program, { ...spec, unfolded: [...(spec.unfolded ?? []), ...stacks] });
+  return apart.boxCount > mostBoxes ? folded : apart;
+}
+
+/** The title of a group, which is that of its counterpart; "" for the halves themselves. */
+function nameInHalf({ parent, title }: Visible, group: number): string {
+  return group < 0 || parent[group] < 0 ? "" : title[group];
 }
 
 function inHalves(visible: Visible): number[] {

@@ -1,7 +1,8 @@
 /** The forward and the backward half of a view that is grouped by direction, and which groups of them belong together. */
 import type { Halves } from "../../base/halves";
-import { BACKWARD, BACKWARD_OF, FORWARD } from "../../program/names";
-import { BoxKind, type ProgramData, type Visible } from "../../program/types";
+import { memoized } from "../../base/memoized";
+import { BACKWARD, BACKWARD_OF, DIRECTION, FORWARD, groupingNamed } from "../../program/names";
+import { BoxKind, type Grouping, type ProgramData, type Visible } from "../../program/types";
 
 /** What has the names that HLO from `as_hlo_text()` does not have. */
 export const WITH_NAMES = 'lowered.as_text("hlo", debug_info=True), or opscope.capture';
@@ -12,6 +13,30 @@ export const NO_HALVES = `This graph has no forward and backward halves. If it i
 const HALF_PREFIX = new RegExp(`^(?:${FORWARD}|${BACKWARD})\\.`);
 /** Frames that are drawn as one have their names joined. */
 const WITHIN = " › ";
+
+/**
+ * The grouping that has the halves: by direction or, where a program does not say the direction of its nodes, its first one if its outermost
+ * groups are called forward and backward. Backward must read something of forward: the two halves of a bidirectional network do not.
+ */
+export const halvesGrouping = memoized((program: ProgramData): Grouping | undefined => {
+  const byDirection = groupingNamed(program, DIRECTION);
+  const first = program.groupings.at(0);
+  if (byDirection || !first) return byDirection;
+  const { groupCount, groupGraph, groupName, groupParent, nodeGroup } = first;
+  const half = new Uint8Array(groupCount);
+  for (let group = 0; group < groupCount; group++) {
+    const name = groupParent[group] < 0 && groupGraph[group] === program.entry ? program.strings.at(groupName[group]) : "";
+    half[group] = groupParent[group] < 0 ? (name === FORWARD ? 1 : name === BACKWARD ? 2 : 0) : half[groupParent[group]];
+  }
+  if (!half.includes(1) || !half.includes(2)) return undefined;
+  const { inputs, graphStart, entry } = program;
+  const halfOf = (node: number): number => (nodeGroup[node] < 0 ? 0 : half[nodeGroup[node]]);
+  for (let node = graphStart[entry]; node < graphStart[entry + 1]; node++) {
+    if (halfOf(node) !== 2) continue;
+    for (let i = inputs.start[node]; i < inputs.start[node + 1]; i++) if (halfOf(inputs.value[i]) === 1) return first;
+  }
+  return undefined;
+});
 
 /** Undefined if the view does not have two halves at its top. With the program, operations are paired too, not only groups. */
 export function halvesOf(visible: Visible, program?: ProgramData): Halves | undefined {

@@ -1,10 +1,11 @@
 /** Which values the forward half of a training step saves for the backward half: one definition for arrows and panels. */
 import { memoized } from "../../base/memoized";
-import { BACKWARD, DIRECTION, FORWARD, groupingNamed, RECOMPUTED } from "../../program/names";
+import { BACKWARD, DIRECTION, FORWARD, RECOMPUTED } from "../../program/names";
 import { Control, Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import type { ProgramData } from "../../program/types";
 import { traitsOf } from "../traits";
+import { halvesGrouping } from "./halves";
 
 export const enum Half {
   Other = 0,
@@ -111,16 +112,17 @@ const HALVES = new Map([
   [BACKWARD, Half.Backward],
 ]);
 
-/** The half of each node. In a graph that is called, the group of the half is inside those of the caller. */
+/** The half of each node. In a graph that is called, the group of the half is inside those of the caller; modules called so are not halves. */
 export const halfOfNodes = memoized((program: ProgramData): Uint8Array => {
-  const direction = groupingNamed(program, DIRECTION);
+  const direction = halvesGrouping(program);
   if (!direction) return new Uint8Array(program.nodeCount);
   const { groupCount, groupName, groupParent, nodeGroup } = direction;
   const halfOfGroup = new Uint8Array(groupCount);
   for (let group = 0; group < groupCount; group++) {
     const name = program.strings.at(groupName[group]);
     const outer = groupParent[group] < 0 ? Half.Other : halfOfGroup[groupParent[group]];
-    halfOfGroup[group] = name === RECOMPUTED && outer === Half.Backward ? Half.Recomputed : outer || HALVES.get(name) || Half.Other;
+    const named = direction.name === DIRECTION || groupParent[group] < 0 ? HALVES.get(name) : undefined;
+    halfOfGroup[group] = name === RECOMPUTED && outer === Half.Backward ? Half.Recomputed : outer || named || Half.Other;
   }
   return Uint8Array.from(nodeGroup, (group) => (group < 0 ? Half.Other : halfOfGroup[group]));
 });
