@@ -75,6 +75,7 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/make_hlo.py --layers 24
 	$(BIN)/python benchmarks/parse_hlo.py --keep
 	$(BIN)/python benchmarks/backward_links.py --keep .bench/transformer4_lowered.hlo .bench/transformer4.hlo .bench/transformer24.hlo
+	$(BIN)/python benchmarks/backward_lines.py --keep
 	$(BIN)/python benchmarks/inferred_halves.py --keep
 	$(BIN)/python benchmarks/structure.py --keep
 	$(BIN)/python benchmarks/diff.py --keep

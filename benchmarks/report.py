@@ -53,6 +53,7 @@ OTHERS = {
     "original_values": "Links of passes against XLA's own record",
     "histories": "Rows and histories against the raw text",
     "backward_links": "Linking backward to forward",
+    "backward_lines": "Links by line, and saved values",
     "memory": "Memory of compiled programs",
     "torch_memory": "Memory of PyTorch's training steps",
     "memory_advice": "What checkpoints save on a GPU, estimated and measured",

@@ -28,6 +28,12 @@ def layer(x: Any, w: Any) -> Any:
     return x + mlp(norm(x, w["scale"]), w)
 
 
+def scoped_layer(x: Any, w: Any) -> Any:
+    """A layer in a scope of its own, as Flax makes them, that calls a function."""
+    with jax.named_scope("block"):
+        return jax.checkpoint(lambda x, w: jnp.where(x > 0, layer(x, w), 0.1 * x))(x, w)
+
+
 @jax.custom_vjp
 def clipped(x: Any) -> Any:
     return jnp.clip(x, -1, 1) * 2
@@ -65,6 +71,7 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "remat": partial(unrolled, jax.checkpoint(layer)),
     "scan and remat": partial(scanned, jax.checkpoint(layer)),
     "scan and remat without products": partial(scanned, jax.checkpoint(layer, policy=jax.checkpoint_policies.dots_saveable)),
+    "scan and remat in a scope": partial(scanned, scoped_layer),
     "custom_vjp": partial(unrolled, clipped_layer),
 }
 X = jnp.ones((2, WIDTH))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 from jax._src.ad_checkpoint import saved_residuals
 from scanned_steps import LAYERS, LOSSES, X, step, weights
@@ -24,6 +27,20 @@ def test_saved_values_are_the_residuals_of_jax(name: str) -> None:
     for stage in ("jaxpr", "stablehlo", "hlo"):
         saved = saved_for_backward(capture_object(step(name), weights(name), X, stage=stage))
         assert (len(saved), sum(value.bytes or 0 for value in saved)) == expected, stage
+
+
+def test_computed_constants_are_saved_and_broadcasts_of_literals_are_not() -> None:
+    """XLA computes the root of a literal while lowering, so this is asked of the jaxpr."""
+
+    def loss(x: Any) -> Any:
+        scores = jnp.where(jnp.tril(jnp.ones(x.shape, bool)), x / jnp.sqrt(16.0), -1e9)
+        return (2.0 * jax.nn.softmax(scores) ** 2).sum()
+
+    x = jnp.ones((4, 4))
+    residuals = [kind for kind, source in saved_residuals(loss, x) if not source.startswith("from ")]
+    saved = saved_for_backward(capture_object(jax.grad(loss), x, stage="jaxpr"))
+    assert sorted(value.bytes or 0 for value in saved) == sorted(kind.size * kind.dtype.itemsize for kind in residuals)
+    assert 4 in [value.bytes for value in saved]
 
 
 def test_the_arrows_of_open_scans_sum_to_what_is_saved(tmp_path: Path) -> None:

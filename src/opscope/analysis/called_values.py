@@ -139,7 +139,7 @@ class CalledValues:
         """The value of a called graph that is a result of a call. A loop stacks values by updating a slice in each iteration."""
         body = body_of(self._program, node) or self._program.graphs.get(node.calls[0])
         results = results_of(body) if body is not None else ()
-        if body is None or not 0 <= index < len(results):
+        if body is None or body.name not in self._callers or not 0 <= index < len(results):
             return None
         return body.name, self._element_written(body, body[results[index][0]]) or results[index]
 

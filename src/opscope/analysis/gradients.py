@@ -22,7 +22,7 @@ from opscope.analysis.called_values import CalledValues
 from opscope.analysis.derivatives import REDUCING
 from opscope.analysis.forward_index import Evidence, Forward, ForwardIndex, Key, Origin, Part, origin_of
 from opscope.analysis.moved import SLICES
-from opscope.analysis.recomputed import repeated
+from opscope.analysis.recomputed import Repeats
 from opscope.ops import plain_name
 from opscope.program import (
     BACKWARD,
@@ -99,6 +99,7 @@ def _linked(program: Program) -> _Links:
     reasons: list[str] = []
     others = _Links([], {}, {})
     values = CalledValues(program)
+    repeats = Repeats(index, values)
     graphs = [graph for graph in reversed(program.callees_first()) if graph.name not in reducers]
     parts_of_step = {graph.name: {origin.direction for origin in graph_origins[graph.name]} for graph in graphs}
     for graph in sorted(graphs, key=lambda graph: not parts_of_step[graph.name].isdisjoint((RECOMPUTED, BACKWARD))):
@@ -112,7 +113,7 @@ def _linked(program: Program) -> _Links:
                 if is_slot and node.id in part.forward and origin.direction != FORWARD:
                     others.saved[graph.name, node.id] = part.forward[node.id].key
             elif origin.direction == RECOMPUTED:
-                forward = repeated(index, part, node, origin)
+                forward = repeats.find(part, node, origin)
                 if forward:
                     part.forward[node.id] = forward
                     others.recomputed[graph.name, node.id] = forward.key

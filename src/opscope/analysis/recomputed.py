@@ -2,49 +2,77 @@
 
 from __future__ import annotations
 
-from opscope.analysis.forward_index import Forward, ForwardIndex, Origin, Part, Value
-from opscope.program import Node
+from opscope.analysis.called_values import CalledValues, Place
+from opscope.analysis.forward_index import Forward, ForwardIndex, Origin, Part
+from opscope.program import Graph, Node, ValueRef
 
 
-def repeated(index: ForwardIndex, part: Part, node: Node, origin: Origin) -> Forward | None:
-    """The forward node, or None for what only the derivative needs. Operands must have been looked up before. Of several nodes that could
-    be meant (three products on one line), the first that nothing else of the graph repeats is."""
-    operands = [_certain(part, name) for name, _ in node.inputs]
-    for _, strict, _ in origin.keys:
-        best: tuple[int, bool] | None = None
-        for each in index.by_key.get((False, strict), ()):
-            agreeing = _agreeing(part, node, operands, each)
-            if agreeing is None:
-                continue
-            rank = agreeing, each not in part.repeated
-            if best is None or rank > best:
-                best, forward = rank, each
-        if best is not None:
-            part.repeated.add(forward)
-            return forward
-    return None
+class Repeats:
+    """Finds what recomputed nodes repeat, in the order of the program: operands must have been looked up before."""
 
+    def __init__(self, index: ForwardIndex, values: CalledValues) -> None:
+        self._index = index
+        self._values = values
+        self._places: dict[Place, Place] = {}
 
-def _certain(part: Part, name: str) -> Value | None:
-    """The forward node, or the argument, that an operand is; None if that is unknown."""
-    is_certain = name in part.forward or name in part.same_argument or (part.is_entry and name in part.arguments)
-    return part.value(name) if is_certain else None
-
-
-def _agreeing(part: Part, node: Node, operands: list[Value | None], repeated: Forward) -> int | None:
-    """How many operands are certainly the same as those of a forward node; None if it is another operation, or one operand differs."""
-    forward = repeated.node
-    if forward.op != node.op or forward.outputs != node.outputs or len(forward.inputs) != len(node.inputs):
+    def find(self, part: Part, node: Node, origin: Origin) -> Forward | None:
+        """The forward node, or None for what only the derivative needs. Of several nodes that could be meant (three products on one
+        line), the first that nothing else of the graph repeats is."""
+        operands = [self._place(part.graph, ref) for ref in node.inputs]
+        for _, strict, _ in origin.keys:
+            best: tuple[int, bool] | None = None
+            for each in self._index.by_key.get((False, strict), ()):
+                agreeing = self._agreeing(part, node, operands, each)
+                if agreeing is None:
+                    continue
+                rank = agreeing, each not in part.repeated
+                if best is None or rank > best:
+                    best, forward = rank, each
+            if best is not None:
+                part.repeated.add(forward)
+                return forward
         return None
-    nodes = repeated.part.nodes
-    agreeing = 0
-    for (name, _), (forward_name, _), operand in zip(node.inputs, forward.inputs, operands, strict=True):
-        ours, theirs = part.nodes[name], nodes[forward_name]
-        if "constant" in (ours.role, theirs.role):
-            if (ours.role, ours.attrs.get("value")) != (theirs.role, theirs.attrs.get("value")):
-                return None
-        elif operand is not None and operand != repeated.part.value(forward_name):
+
+    def _place(self, graph: Graph, ref: ValueRef) -> Place:
+        """Where a value comes from, across calls, loops and what is computed again."""
+        start = place = (graph.name, ref)
+        while place not in self._places:
+            name, (node, output) = self._values.source(self._index.parts[place[0]].graph, place[1])
+            part = self._index.parts.get(name)
+            forward = part.forward.get(node) if part else None
+            if forward is None or forward.key == (name, node):
+                self._places[name, (node, output)] = name, (node, output)
+            place = (name, (node, output)) if forward is None else (*forward.key[:1], (forward.key[1], output))
+            if part is None:
+                break
+        self._places[start] = self._places.get(place, place)
+        return self._places[start]
+
+    def _agreeing(self, part: Part, node: Node, operands: list[Place], repeated: Forward) -> int | None:
+        """How many operands are certainly the same as those of a forward node; None if it is another operation, or one operand differs."""
+        forward = repeated.node
+        if forward.op != node.op or len(forward.inputs) != len(node.inputs) or not _gives_the_same(node, forward):
             return None
-        else:
-            agreeing += operand is not None
-    return agreeing
+        nodes = repeated.part.nodes
+        agreeing = 0
+        for (name, _), ref, operand in zip(node.inputs, forward.inputs, operands, strict=True):
+            ours, theirs = part.nodes[name], nodes[ref[0]]
+            if "constant" in (ours.role, theirs.role):
+                if (ours.role, ours.attrs.get("value")) != (theirs.role, theirs.attrs.get("value")):
+                    return None
+            elif operand == self._place(repeated.part.graph, ref):
+                agreeing += 1
+            elif self._is_known(operand):
+                return None
+        return agreeing
+
+    def _is_known(self, place: Place) -> bool:
+        """Whether a value is one of the forward half, or an argument of the program."""
+        part = self._index.parts.get(place[0])
+        return part is not None and (place[1][0] in part.forward or (part.is_entry and place[1][0] in part.arguments))
+
+
+def _gives_the_same(node: Node, forward: Node) -> bool:
+    """Whether a node has the results of another. A call that is computed again also returns what only the derivative needs."""
+    first = node.outputs[: len(forward.outputs)] if node.calls and forward.calls else node.outputs
+    return first == forward.outputs

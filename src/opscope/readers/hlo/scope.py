@@ -8,7 +8,8 @@ backward half. The rules:
 - other wrappers (`jvp(…)`, `transpose(…)`, `vmap(…)` …) are transformations: they are recorded, and what they wrap stays in the path;
 - `body` and `cond` below `while`, `closed_call`, `checkpoint`, `rematted_computation` and the like are plumbing: they are dropped, and
   recorded if they are transformations. `while`, `cond` and `branch_1_fun` stay, because they identify loops and branches;
-- differentiating a checkpoint names the scope twice, `transpose(jvp(layer))/jvp(layer)/checkpoint`: it counts once;
+- differentiating a checkpoint names the scope twice, `transpose(jvp(layer))/jvp(layer)/checkpoint`, in a scan `layer/layer/checkpoint`:
+  it counts once;
 - of merged names `a;b`, the first counts;
 - of the names of combined collectives, `a/(b/c:b/d)`, what all have in common counts: a/b.
 """
@@ -25,7 +26,8 @@ from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, TRANS
 
 _PIECES = re.compile(r"[^/()\[\];]++|[/()\[\];]")
 _REMATTED = "rematted_computation"
-_BARE_TRANSFORMS = frozenset(["remat", "remat2", "checkpoint", _REMATTED])
+_CHECKPOINTS = frozenset(["remat", "remat2", "checkpoint"])
+_BARE_TRANSFORMS = _CHECKPOINTS | {_REMATTED}
 _TRANSFORMS = _BARE_TRANSFORMS | frozenset(
     ["jvp", "vjp", "transpose", "linearize", "vmap", "pmap", "xmap", "shard_map", "custom_jvp", "custom_vjp"]
 )
@@ -88,7 +90,7 @@ def parse_op_name(op_name: str) -> Scope:
     a million of them do not exceed it.
     """
     prefix, _, primitive = op_name.rpartition("/")
-    if prefix and primitive.isidentifier():
+    if prefix and primitive.isidentifier() and primitive not in _CHECKPOINTS:
         scope = _parsed(f"{prefix}/{_ANY}")
         if not scope.call:
             return scope
@@ -124,13 +126,25 @@ def _parse(op_name: str) -> Scope:
     groups: list[str] = []
     before = _Element()
     for element in elements[:-1]:
+        if element.name in _CHECKPOINTS:
+            _leave_once(groups)
         if element.name in _BARE_TRANSFORMS:
             transforms[element.name] = None
         elif element.name and not _is_noise(element, before, is_inner=bool(groups)):
             groups.append(element.name)
         before = element
     last = elements[-1] if elements else before
+    if last.name in _CHECKPOINTS:
+        _leave_once(groups)
     return Scope(tuple(groups), (last.name,) if last.is_function and last.name else (), tuple(transforms))
+
+
+def _leave_once(groups: list[str]) -> None:
+    """Remove the end of a path if it is there twice."""
+    for length in range(len(groups) // 2, 0, -1):
+        if groups[-length:] == groups[-2 * length : -length]:
+            del groups[-length:]
+            return
 
 
 def _is_noise(element: _Element, before: _Element, *, is_inner: bool) -> bool:

@@ -35,8 +35,8 @@ export const storageOf = memoized(({ inputs, outputs, ops, nodeOp, nodeCount }: 
 
 /**
  * Everything that operations of the backward half, and those that are recomputed for it, read of the forward half, by its position in
- * the table of outputs. Views count as the tensor that they show. Parameters and inputs are not saved, because they are there anyway, nor is what is computed from constants alone
- * or within one fusion, which writes nothing but its results.
+ * the table of outputs. Views count as the tensor that they show. Parameters and inputs are not saved, because they are there anyway, nor are constants, also as a
+ * broadcast, and what is within one fusion, which writes nothing but its results.
  */
 export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number, SavedOutput> => {
   const { inputs, outputs, types, nodeCount, nodeRole } = program;
@@ -45,12 +45,12 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
   for (let node = 0; node < nodeCount; node++) nodeOfOutput.fill(node, outputs.start[node], outputs.start[node + 1]);
   const save = (at: number) => {
     const node = nodeOfOutput[storage[at]];
-    if (nodeRole[node] !== Role.Op || half[node] !== Half.Forward || !varies[node]) return;
+    if (nodeRole[node] !== Role.Op || half[node] !== Half.Forward || isConstant[node]) return;
     saved.set(storage[at], { node, bytes: types.bytes[outputs.value[storage[at]]] });
   };
   const { plumbing, isFusionBody, index } = traitsOf(program);
   const half = halfOfNodes(program);
-  const varies = dependsOnArguments(program);
+  const isConstant = constants(program);
   const saved = new Map<number, SavedOutput>();
   const waiting: [number, number][] = [];
   for (let reader = 0; reader < nodeCount; reader++) {
@@ -127,13 +127,14 @@ export const halfOfNodes = memoized((program: ProgramData): Uint8Array => {
   return Uint8Array.from(nodeGroup, (group) => (group < 0 ? Half.Other : halfOfGroup[group]));
 });
 
-/** 1: it is computed from an argument of its graph, or reads something later, which is then not decided. */
-function dependsOnArguments({ inputs, nodeCount, nodeRole }: ProgramData): Uint8Array {
-  const depends = new Uint8Array(nodeCount);
+/** 1: it is a constant, or one that is only copied, converted or broadcast. */
+function constants({ inputs, nodeCount, nodeOp, nodeRole, ops }: ProgramData): Uint8Array {
+  const constant = new Uint8Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
-    if (nodeRole[n] !== Role.Op) depends[n] = nodeRole[n] === Role.Constant ? 0 : 1;
-    for (let i = inputs.start[n]; i < inputs.start[n + 1] && !depends[n]; i++)
-      depends[n] = inputs.value[i] < n ? depends[inputs.value[i]] : 1;
+    const [start, end] = [inputs.start[n], inputs.start[n + 1]];
+    if (nodeRole[n] !== Role.Op) constant[n] = nodeRole[n] === Role.Constant ? 1 : 0;
+    else if (start === end || ops.spreads[nodeOp[n]])
+      constant[n] = inputs.value.subarray(start, end).every((operand) => operand < n && constant[operand] === 1) ? 1 : 0;
   }
-  return depends;
+  return constant;
 }
