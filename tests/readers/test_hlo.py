@@ -255,3 +255,23 @@ def test_other_texts_are_declined_with_a_reason(text: str) -> None:
     verdict = sniff(Source("other.txt", text.encode()))
     assert verdict.confidence == 0
     assert verdict.reason
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        ', calls=%f, metadata={op_name="jit(g)/a" stack_frame_id=3}, backend_config={"a":{"b":[{"c":["1"]}]}}',
+        ', backend_config={"a":{"b":[{"c":["1"]}]}}, calls=%f',
+        ', calls=%f, backend_config={"a":1}, frontend_attributes={b="2"}',
+        ', calls=%f, metadata={op_name="x, metadata={y"}, backend_config={"a":"}, calls=%g"}',
+        ', frontend_attributes={note="a, metadata={b"}, calls=%f, metadata={op_name="jit(g)/a//b"}',
+        ", kind=kLoop, calls=%f, backend_config={plain=text}",
+    ],
+)
+def test_what_follows_an_instruction_means_the_same_on_a_usual_line_and_to_the_careful_reader(tail: str) -> None:
+    """A comment leaves a line to the careful reader, whose word counts."""
+    called = "HloModule m\nf {{\n  ROOT p = f32[] parameter(0)\n}}\n\n"
+    text = called + "ENTRY main {{\n  x = f32[] parameter(0)\n  ROOT y = f32[] fusion(x){}{}\n}}\n"
+    quick, careful = one(text.format(tail, "")), one(text.format(" /* a comment */", tail))
+    assert native.dumps(quick) == native.dumps(careful)
+    assert quick.main["y"].calls == ("f",)

@@ -93,13 +93,14 @@ class GraphBuilder:
         """Whether every reference resolves, in one quick pass. If not, `_raise_first_error` finds out what is wrong."""
         if len(counts) != len(self.nodes):
             return False
+        count_of = counts.get
         for _, _, inputs, _, _, _, control, links, _ in self.nodes:
             for name, index in inputs:
-                if not WHOLE <= index < counts.get(name, WHOLE):
+                if not WHOLE <= index < count_of(name, WHOLE):
                     return False
-            if control and not all(name in counts for name in control):
-                return False
-            if links and not all(link.graph or link.node in counts for link in links):
+            if (control or links) and not (
+                all(name in counts for name in control) and all(link.graph or link.node in counts for link in links)
+            ):
                 return False
         return True
 
@@ -173,8 +174,10 @@ class GraphBuilder:
 
     def _check_types(self, outputs: Sequence[tuple[TensorType, ...]], checked: set[int]) -> None:
         """Check each type once: nodes share them."""
-        lists = dict(zip(map(builtin_id, outputs), outputs, strict=True))
-        types = {builtin_id(each): each for key, types in lists.items() if key not in checked for each in types}
+        if checked.issuperset(map(builtin_id, outputs)):
+            return
+        lists = {key: types for types in outputs if (key := builtin_id(types)) not in checked}
+        types = {builtin_id(each): each for types in lists.values() for each in types}
         wrong = {key: problem for key, each in types.items() if (problem := wrong_type(each))}
         checked.update(lists)
         if wrong:
@@ -260,7 +263,7 @@ class ProgramBuilder:
 
 
 def _frozen(columns: Mapping[str, dict[str, T]]) -> Mapping[str, Mapping[str, T]]:
-    return MappingProxyType({name: MappingProxyType(column) for name, column in columns.items()})
+    return MappingProxyType({name: MappingProxyType(column) for name, column in columns.items()}) if columns else EMPTY
 
 
 def _nth(field: str, values: Sequence[Any], value: Any) -> str:

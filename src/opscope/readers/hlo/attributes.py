@@ -20,7 +20,7 @@ _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 def _bracketed(depth: int) -> str:
     """A regular expression for nested brackets, down to some depth."""
-    inner = rf"(?:[^\"'{{}}()\[\]/]++|{_STRING}" + (f"|{_bracketed(depth - 1)}" if depth else "") + ")*+"
+    inner = rf"(?:[^\"'{{}}()\[\]/]++|{_STRING}|/\*[^*]*+\*/" + (f"|{_bracketed(depth - 1)}" if depth else "") + ")*+"
     return rf"\{{{inner}\}}|\({inner}\)|\[{inner}\]"
 
 

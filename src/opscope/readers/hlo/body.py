@@ -13,7 +13,7 @@ from typing import TypeAlias
 from opscope.errors import SourceError
 from opscope.program import LARGE, UNKNOWN_TYPE, WHOLE, Details, GraphBuilder, Node, Role, TensorType, ValueRef
 from opscope.readers.hlo.bulk import BulkRows
-from opscope.readers.hlo.details import Context, HloDetails, Tail, Tails
+from opscope.readers.hlo.details import TAIL_SHAPE, Context, HloDetails, PlacedDetails, Tail, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruction
 from opscope.readers.hlo.lexing import fail, skip, without_comments
 from opscope.readers.hlo.operands import operand_names
@@ -26,15 +26,17 @@ _CONTINUES = r"\s*+[,</]"
 _LINE_SHAPE = (
     r"[ \t]*+(ROOT )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) = "
     r"([a-z][a-z0-9]*+\[[^ \n]*+|\([^()\n\"]*+(?:\([^()\n\"]*+\)[^()\n\"]*+)*+\)) "
-    r"([a-z][a-z0-9-]*+)\(([^()\n\"#]*+|\([^()\n\"#]*+\)(?: %[A-Za-z0-9_.-]++)?+)\)([^\n]*+)\n"
+    r"([a-z][a-z0-9-]*+)\(([^()\n\"#]*+|\([^()\n\"#]*+\)(?: %[A-Za-z0-9_.-]++)?+)\)"
+    rf"({TAIL_SHAPE}([^\n]*+))\n"
     rf"(?!{_CONTINUES})"
 )
 _CONTINUATION = re.compile(_CONTINUES)
 _LINE = re.compile(_LINE_SHAPE)
 _LINES = re.compile("^" + _LINE_SHAPE, re.MULTILINE)
 
-Row: TypeAlias = tuple[str, str, str, str, str, str]
-"""A line's parts: ROOT or nothing, name, type, opcode, operands, attributes."""
+Row: TypeAlias = tuple[str, str, str, str, str, str, str, str, str]
+"""A line's parts: ROOT or nothing, name, type, opcode, operands, attributes, and of these what is before the metadata, the first element
+of the op_name, and what is after the metadata."""
 
 
 class _Opcodes(dict[str, tuple[str, Role]]):
@@ -149,21 +151,23 @@ class Body:
         careful reader then either accepts the instruction or reports what is wrong with it.
         """
         types, tails, opcodes = self.module.types, self.module.tails, self.module.opcodes
+        known = tails.known.get
         refs, nodes = self.refs, self.nodes
         ref, make, append = refs.__getitem__, tuple.__new__, nodes.append
-        before = len(nodes)
+        start = len(nodes)
         nothing: tuple[()] = ()
-        for root, name, shape, opcode, operands, attributes in rows:
+        for root, name, shape, opcode, operands, attributes, before, first, rest in rows:
             try:
                 outputs, at = types[shape]
                 op, role = opcodes[opcode]
                 inputs: tuple[ValueRef, ...] = nothing
                 if role != "op":
-                    tail = tails.payload(op, operands, attributes)
+                    tail = tails.with_payload(op, operands, attributes, before, first, rest)
                 else:
-                    tail = tails[attributes]
+                    tail = known(attributes) or tails.printed(attributes, before, first, rest)
                     if operands:
-                        names = operand_names(operands) if "%" in operands or "/" in operands else operands.split(", ")
+                        is_usual = operands[0] == "%" and "/" not in operands
+                        names = operands[1:].split(", %") if is_usual else operand_names(operands)
                         inputs = tuple(map(ref, names))
                     if op == ELEMENT:
                         inputs = self.element(inputs, tail.flow.element)
@@ -180,7 +184,7 @@ class Body:
             if calls:
                 self.note_calls(calls, details)
             append(make(Node, (name, op, inputs, outputs, role, calls, nothing, nothing, details)))
-        return len(nodes) - before
+        return len(nodes) - start
 
     def element(self, inputs: tuple[ValueRef, ...], index: int) -> tuple[ValueRef, ...]:
         """The input of a get-tuple-element: one output of its operand."""
@@ -206,7 +210,7 @@ class Body:
         details = self._relative_details.get(key)
         if details is None:
             held = (op, without_comments(payload).strip()) if op in PAYLOAD_ROLES else ("", "")
-            details = self._relative_details[key] = HloDetails(self.module.context, tail.text, *held, self.name)
+            details = self._relative_details[key] = PlacedDetails(self.module.context, tail.text, *held, self.name)
         return details
 
     def note_calls(self, calls: tuple[str, ...], details: Details) -> None:

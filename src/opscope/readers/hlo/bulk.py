@@ -52,7 +52,7 @@ class BulkRows:
 
     def _take(self, body: Body, rows: Sequence[Row], first: int) -> bool:
         module, columns = body.module, self.columns
-        roots, names, shapes, opcodes, operands, _ = zip(*rows, strict=True)
+        roots, names, shapes, opcodes, operands, *_ = zip(*rows, strict=True)
         typed = list(map(module.types.__getitem__, shapes))
         ops, roles = zip(*map(module.opcodes.__getitem__, opcodes), strict=True)
         details, calls, control = _details(body, rows, ops)
@@ -88,7 +88,7 @@ class BulkRows:
         first = len(before)
         for row, count in zip(rows, counts, strict=True):
             if row[3] == ELEMENT:
-                index = tails[row[5]].flow.element
+                index = tails.known[row[5]].flow.element
                 if count != 1 or indices[place] != WHOLE:
                     return False
                 source = sources[place]
@@ -104,11 +104,15 @@ def _details(
 ) -> tuple[list[Details], dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
     """The details of each row; by row, the computations that it calls, and what it must come after."""
     tails = body.module.tails
+    known_tail = tails.known.get
     details: list[Details] = []
     calls: dict[int, tuple[str, ...]] = {}
     control: dict[int, tuple[str, ...]] = {}
-    for op, (_, _, _, _, operands, attributes) in zip(ops, rows, strict=True):
-        tail = tails.payload(op, operands, attributes) if op in PAYLOAD_ROLES else tails[attributes]
+    for op, (_, _, _, _, operands, text, before, first, rest) in zip(ops, rows, strict=True):
+        if op in PAYLOAD_ROLES:
+            tail = tails.with_payload(op, operands, text, before, first, rest)
+        else:
+            tail = known_tail(text) or tails.printed(text, before, first, rest)
         _, known, (called, after, _) = tail
         if called:
             calls[len(details)] = called

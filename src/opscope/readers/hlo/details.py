@@ -6,6 +6,7 @@ Instructions repeat each other: the 127,000 of a compiled train step have 8,000 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache, partial
@@ -23,27 +24,20 @@ _OP_NAME_START = 'op_name="'
 _OP_NAME_KEY = "metadata.op_name"
 _FIRST_ELEMENT = re.compile(r'op_name="([^"/]*+)')
 _INDEX = re.compile(r"[0-9]{1,9}")
-_METADATA = re.compile(
+_METADATA_SHAPE = (
     r""", metadata=\{(?:op_name="([^"/\\]*+)[^"\\]*+(?:\\.[^"\\]*+)*+")?+"""
     r"""[^"'{}()\[\]/]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"'{}()\[\]/]*+)*+\}"""
 )
+_METADATA = re.compile(_METADATA_SHAPE)
 """Metadata as XLA prints it, with the first element of its op_name."""
 _METADATA_START = ", metadata={"
 _PLAIN_METADATA = re.compile(r""", metadata=\{(?:[a-z_]++=(?:"[^"\\]*+"|[0-9]++)(?: (?!\})|(?=\})))*+\}""")
 """Metadata with nothing but words and numbers in it, which is nearly all of it."""
 _PLAIN_MEMBER = re.compile(r"""([a-z_]++)=(?:"([^"\\]*+)"|([0-9]++))""")
-_PLAIN = r"""[^"'{}()\[\]/]++|"[^"\\]*+(?:\\.[^"\\]*+)*+\""""
-
-
-def _nested(depth: int) -> str:
-    """JSON with so many levels of braces and brackets."""
-    inner = _nested(depth - 1) if depth else r"(?!)"
-    return rf"(?:{_PLAIN}|\{{(?:{inner})*+\}}|\[(?:{inner})*+\])"
-
-
-_BACKEND_START = ", backend_config={"
-_BACKEND = re.compile(rf", backend_config=\{{{_nested(3)}*+\}}")
-"""A backend's own settings, which compiled GPU modules have after the metadata. They are different for each instruction."""
+_BACKEND_START = ", backend_config="
+"""A backend's own settings, which compiled GPU modules have after the metadata, as JSON. They are different for each instruction."""
+TAIL_SHAPE = rf"((?:,(?! metadata=\{{| backend_config=)[^,]*+)*+)(?:{_METADATA_SHAPE})?+".replace("[^", r"[^\n")
+"""The beginning of a tail, as XLA prints it: what is before the metadata, and the first element of the op_name."""
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
@@ -103,16 +97,14 @@ def _sanitized(element: str) -> str:
 
 
 class HloDetails(Details):
-    """Details as text: the attributes that follow the instruction and, for parameters and constants, the payload."""
+    """Details as text: the attributes that follow the instruction."""
 
-    __slots__ = ("_context", "_graph", "_op", "_payload", "_tail")
+    __slots__ = ("_context", "_tail")
+    _op = _payload = _graph = ""
 
-    def __init__(self, context: Context, tail: str, op: str = "", payload: str = "", graph: str = "") -> None:
+    def __init__(self, context: Context, tail: str) -> None:
         self._context = context
         self._tail = tail
-        self._op = op
-        self._payload = payload
-        self._graph = graph
 
     @property
     def tail(self) -> str:
@@ -174,6 +166,19 @@ class HloDetails(Details):
         if "stack_frame_id=" not in self._tail and "source_file=" not in self._tail:
             return ()
         return frames_of(_decoded(self._tail), self._context.frames)
+
+
+class PlacedDetails(HloDetails):
+    """Details with more than attributes: the payload of a parameter or constant, or the graph whose calls names are relative to."""
+
+    __slots__ = ("_graph", "_op", "_payload")
+
+    def __init__(self, context: Context, tail: str, op: str = "", payload: str = "", graph: str = "") -> None:
+        self._context = context
+        self._tail = tail
+        self._op = op
+        self._payload = payload
+        self._graph = graph
 
 
 def _decoded(tail: str) -> Mapping[str, str]:
@@ -249,10 +254,18 @@ def _names(listed: str) -> list[str]:
     return [name for item in listed.strip("{} ").split(",") if (name := item.strip().lstrip("%"))]
 
 
+_LAST_CALL = re.compile(r"(.*), (?:calls|to_apply|body|condition)=%?([A-Za-z_][A-Za-z0-9_.-]*+)")
+
+
 class _Flows(dict[str, Flow]):
     """Flows by their text. Raises KeyError or SourceError for a text that is not exactly a list of attributes on one line."""
 
     def __missing__(self, text: str) -> Flow:
+        last = _LAST_CALL.fullmatch(text)
+        if last:  # every fusion has a computation of its own, and what is before its name repeats
+            calls, control, element = self[last[1]]
+            flow = self[text] = Flow((*calls, last[2]), control, element)
+            return flow
         attributes, end = read_attributes(text, 0)
         if end != len(text) or text.endswith("=") or "//" in text or "/*" in text:
             raise KeyError(text)
@@ -273,50 +286,74 @@ _new_tail: Callable[[tuple[str, Details | None, Flow]], Tail] = partial(tuple.__
 """Without a step in Python: compiled GPU modules have a tail for each instruction."""
 
 
-class Tails(dict[str, Tail]):
-    """Tails by their text. Raises KeyError or SourceError for a text that is not exactly a list of attributes on one line."""
+class Tails:
+    """Tails by their text. A text that is not exactly a list of attributes on one line raises KeyError or SourceError."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__()
         self.context = context
+        self.known: dict[str, Tail] = {}
+        self._known_with_payload: dict[tuple[str, str, str], Tail] = {}
         self._flows = _Flows()
+        self._backends: set[str] = set()
+        self._absolute: set[str] = set()
+        """First elements of an op_name that are not relative."""
 
-    def __missing__(self, text: str) -> Tail:
-        tail = self[text] = self._printed(text)
+    def printed(self, text: str, before: str, first: str, rest: str) -> Tail:
+        """The tail of a line, from the text and its parts by `TAIL_SHAPE`. Metadata and a backend's settings are unique and irrelevant to
+        the graph; the text before them repeats."""
+        flow = self._flows[text if rest and not self._is_backend(rest) else before]
+        is_absolute = first in self._absolute  # almost always, so this is the hot path
+        tail = _new_tail((text, HloDetails(self.context, text), flow)) if is_absolute else self._tail(text, flow, "", "", first)
+        self.known[text] = tail
         return tail
 
-    def payload(self, op: str, payload: str, text: str) -> Tail:
+    def with_payload(self, op: str, payload: str, text: str, before: str, first: str, rest: str) -> Tail:
         """The tail of a parameter or constant, which includes its payload."""
-        key = f"{op}({payload}){text}"
-        tail = self.get(key)
+        key = op, payload, text
+        tail = self._known_with_payload.get(key)
         if tail is None:
-            if payload.count("{") != payload.count("}"):
-                raise KeyError(payload)
-            tail = self[key] = self._printed(text, op, without_comments(payload).strip())
+            if not payload.isdecimal():
+                if payload.count("{") != payload.count("}"):
+                    raise KeyError(payload)
+                payload = without_comments(payload).strip()
+            flow = self._flows[text if rest and not self._is_backend(rest) else before]
+            if first in self._absolute:
+                tail = _new_tail((text, PlacedDetails(self.context, text, op, payload), flow))
+            else:
+                tail = self._tail(text, flow, op, payload, first)
+            self._known_with_payload[key] = tail
         return tail
-
-    def _printed(self, text: str, op: str = "", payload: str = "") -> Tail:
-        """A tail on one line. Metadata and a backend's settings are unique and irrelevant to the graph; the text before them repeats."""
-        end = len(text)
-        if text.endswith("}") and _BACKEND_START in text:
-            backend = text.index(_BACKEND_START)
-            end = backend if _BACKEND.fullmatch(text, backend) else end
-        at = text.rfind(_METADATA_START, 0, end)
-        metadata = _METADATA.fullmatch(text, at, end) if at >= 0 else None
-        flow = self._flows[text[: at if metadata else end]]
-        return self._tail(text, flow, op, payload, metadata[1] if metadata else None)
 
     def assembled(self, text: str, op: str, payload: str) -> Tail:
         """A tail that the careful reader assembled."""
         return self._tail(text, Flow.of(text, read_attributes(text, 0)[0]), op, payload)
 
-    def _tail(self, text: str, flow: Flow, op: str, payload: str, first: str | None = None) -> Tail:
+    def _is_backend(self, text: str) -> bool:
+        """Whether the text is a backend's settings and nothing else: JSON cannot end in the middle and go on as another attribute."""
+        if text not in self._backends:
+            try:
+                is_object = text.startswith(_BACKEND_START + "{") and json.loads(text[len(_BACKEND_START) :]) is not None
+            except (ValueError, RecursionError):
+                is_object = False
+            if not is_object:
+                return False
+            self._backends.add(text)
+        return True
+
+    def _tail(self, text: str, flow: Flow, op: str, payload: str, first: str = "") -> Tail:
         """`first` is the first element of the op_name, if it is already known."""
         if not text and not op:
             return Tail(text, NO_DETAILS, flow)
-        if first is None:
-            match = _FIRST_ELEMENT.search(text)
-            first = match[1] if match else None
-        if first is not None and self.context.begins_relative(first):
+        if not first:
+            match = _FIRST_ELEMENT.search(text) if _OP_NAME_START in text else None
+            if match is None:
+                return _new_tail((text, self._details(text, op, payload), flow))
+            first = match[1]
+        if self.context.begins_relative(first):
             return _new_tail((text, None, flow))
-        return _new_tail((text, HloDetails(self.context, text, op, payload), flow))
+        if first:
+            self._absolute.add(first)
+        return _new_tail((text, self._details(text, op, payload), flow))
+
+    def _details(self, text: str, op: str, payload: str) -> HloDetails:
+        return PlacedDetails(self.context, text, op, payload) if op else HloDetails(self.context, text)

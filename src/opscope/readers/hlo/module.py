@@ -23,6 +23,8 @@ _TYPE = re.compile(r"\(|[a-z][a-z0-9]*\s*\[")
 _SPECIAL = re.compile(rf"(?:HloModule|{'|'.join(TABLES)})(?![\w.-])")
 _SEPARATOR = re.compile(r"^[ \t]*// ?-----[ \t]*$", re.MULTILINE)
 _OPENING = re.compile(r"(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) (\{|\([^\n]*+)\n")
+_NEXT = ("\n\n%", "\n\nENTRY ")
+"""What follows a computation as XLA prints it: the next one."""
 _PROGRESS_STEP = 1 << 20
 _DEEPEST = 200
 """Nesting limit for computations inside attributes: XLA prints one level, people write one or two."""
@@ -120,6 +122,8 @@ class _Reader:
         if signature:
             body.attrs["signature"] = signature
         pos = self.read_bodies(body, pos, len(text))
+        if text.startswith(_NEXT, pos):
+            return pos
         attributes, pos = read_attributes(text, pos)
         if attributes:
             body.attrs.update(_texts(text, attributes))
@@ -150,6 +154,9 @@ class _Reader:
     def read_bodies(self, body: Body, pos: int, end: int) -> int:
         """A computation, preceded (in XLA's order) by those written inside its attributes."""
         after = body.read(pos, end)
+        if not body.inlined:
+            self.bodies.append(body)
+            return after
         read = [body]
         waiting = [(inner, 1) for inner in body.inlined]
         while waiting:
