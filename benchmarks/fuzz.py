@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import signal
@@ -37,8 +38,9 @@ from results import HERE, Figure, keep
 BLOCKS = Blocks()
 if __name__ == "__main__":
     instrument("opscope", BLOCKS)  # before the import that imports opscope
+    os.environ["OPSCOPE_CACHE"] = "off"
 
-from fuzz_targets import RECORDING, follow, kinds, reading, seeds  # noqa: E402
+from fuzz_targets import RECORDING, SELDOM, follow, kinds, reading, seeds  # noqa: E402
 
 STATE = "state.json"
 LARGEST_POOL = 6000
@@ -121,7 +123,7 @@ class Fuzzer:
         started = time.process_time()
         number = self.state.next
         rng = random.Random(f"{self.seed} {number}")
-        kind = rng.choice(self.kinds)
+        (kind,) = rng.choices(self.kinds, [SELDOM.get(kind, 1.0) for kind in self.kinds])
         origin = self._origin(kind, rng)
         structure = "opscope" if kind == RECORDING else origin.suffix.removeprefix(".")
         content = mutated(origin.read_bytes(), structure, rng)

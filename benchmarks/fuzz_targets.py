@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import tarfile
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz_dumps import DUMPS, SUFFIX, unpack_dump, write_dumps
 from results import HERE
 
 from opscope import native
+from opscope.analysis.costs import costs_of
+from opscope.analysis.devices import device_of
 from opscope.analysis.enrich import enrich
 from opscope.analysis.info import info_of
 from opscope.errors import OpscopeError
-from opscope.loading import load_all
+from opscope.loading import is_profile, load_all, load_timed
 from opscope.memory.model import Memory
 from opscope.memory.report import to_json
 from opscope.memory.schedule import computed_memory
 from opscope.memory.sources import read_memory
 from opscope.memory.xla_files import Reports, reported_memory
-from opscope.program import Program
+from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.readers import read
 from opscope.readers.source import Source
 from opscope.recording.diff import diff
-from opscope.recording.model import Recording
+from opscope.recording.history import history
+from opscope.recording.kernel_code import kernel_code
+from opscope.recording.model import Recording, Snapshot
+from opscope.recording.reasons import autotunings_of, notes_of, why
 from opscope.recording.sources import is_recording_source, open_recording
 from opscope.recording.store.store import StoreWriter
-from opscope.render.wire.compare_passes import compared_rows
 from opscope.render.wire.diff import encode_diff
 from opscope.render.wire.memory import encode_memory
 from opscope.render.wire.program import encode_wire
+from opscope.render.wire.recording import encode_recording
+from opscope.render.writers.html import initial
 from opscope.render.writers.svg import svg_text
+from opscope.view_options import ViewOptions
 
 SAMPLES = HERE.parent / "tests" / "samples"
 GPU_DUMPS = HERE.parent / "tests" / "memory" / "gpu_dumps.tar.gz"
@@ -43,13 +53,41 @@ NEEDS = {"onnx": "onnx", "mlir": "jaxlib"}
 SLOW = {"mlir"}
 """Read in a process of their own, which takes seconds; only if named."""
 RECORDING = "recording"
+TRACES = "kineto"
+LONGEST_TRACE = 150
+"""Events."""
 REPORTS = "xla_memory"
 """XLA's memory reports, which are read for a program."""
+OVERLAYS = {
+    "style": [
+        {
+            "queries": [
+                {"type": "node_type", "nodeType": "op_nodes"},
+                {"type": "regex", "queryRegex": "a+b?", "matchTypes": ["title", "attr"]},
+                {"type": "attr_value_range", "attrName": "k", "min": None, "max": 4},
+            ],
+            "nodeType": "op_nodes",
+            "styles": {"node_bg_color": {"id": "node_bg_color", "value": "#dce9e9"}, "edge_color": "#0a0b0c"},
+            "version": "v2",
+        }
+    ],
+    "data": {
+        "main": {
+            "name": "run",
+            "results": {"a": {"value": 2.5, "bgColor": "red"}, "b": {"value": 1}},
+            "thresholds": [{"value": 2, "bgColor": "#00ff00"}],
+            "gradient": [{"stop": 0, "bgColor": "red"}, {"stop": 1, "bgColor": "blue"}],
+        }
+    },
+}
+"""Style rules and node data, which colour a picture."""
+SELDOM = {**dict.fromkeys(OVERLAYS, 0.05), **dict.fromkeys(DUMPS, 0.3)}
+"""How often a kind comes that takes long, where others come once."""
 
 
 def kinds(chosen: list[str]) -> list[str]:
     names = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
-    wanted = chosen or [name for name in [*names, RECORDING, REPORTS] if name not in SLOW]
+    wanted = chosen or [name for name in [*names, RECORDING, REPORTS, *OVERLAYS, *DUMPS] if name not in SLOW]
     return [name for name in wanted if NEEDS.get(name, name) == name or find_spec(NEEDS[name])]
 
 
@@ -59,9 +97,27 @@ def seeds(kind: str, directory: Path) -> list[Path]:
         return [_recording(directory / "seed.opscope")]
     if kind == REPORTS:
         return _reports(directory / "reports")
+    if kind in DUMPS:
+        return write_dumps(kind, directory)
+    if kind in OVERLAYS:
+        path = directory / f"overlay.{kind}"
+        path.write_text(json.dumps(OVERLAYS[kind]), "utf-8")
+        return [path]
     files = [path for path in sorted((SAMPLES / kind).rglob("*")) if path.is_file() and not path.name.startswith("make")]
     plain = [_plain(path, directory / "seeds") if path.suffix in (".gz", ".log") else path for path in files]
+    plain = [_short_trace(path, directory / "seeds") if kind == TRACES and path.suffix == ".json" else path for path in plain]
     return [path for path in plain if path.stat().st_size <= LARGEST_SAMPLE] or plain[:1]
+
+
+def _short_trace(path: Path, directory: Path) -> Path:
+    """The beginning of a trace in time."""
+    short = directory / f"short_{path.name}"
+    if not short.exists():
+        directory.mkdir(exist_ok=True)
+        trace = json.loads(path.read_text("utf-8"))
+        events = sorted(trace["traceEvents"], key=lambda event: event.get("ts", 0.0))
+        short.write_text(json.dumps({**trace, "traceEvents": events[:LONGEST_TRACE]}), "utf-8")
+    return short
 
 
 def _plain(path: Path, directory: Path) -> Path:
@@ -104,6 +160,15 @@ def _reported_program(path: Path) -> Program:
     return read(Source(path), "hlo")[0]
 
 
+@cache
+def _coloured() -> Program:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("main")
+    graph.node("a", "add", (), [TensorType("f32", (4,))], attrs={"k": 3})
+    graph.node("b", "mul", [("a", 0)], [TensorType("f32", (4,))], attrs={"k": "text"})
+    return builder.build()
+
+
 class Outcome(NamedTuple):
     """What came of reading a damaged file."""
 
@@ -120,7 +185,15 @@ def reading(path: Path, reports: Path) -> Outcome:
             text = reports / "mlp.hlo"
             memory = reported_memory(Reports("mlp", about[".assignment"], about[".live"], text), _reported_program(text))
             return Outcome(f"shown {len(memory.buffers).bit_length()} buffers", memory)
-        if is_recording_source(path):
+        if path.suffix[1:] in OVERLAYS:
+            options = ViewOptions(style=str(path)) if path.suffix == ".style" else ViewOptions(node_data=(str(path),))
+            initial(options)
+            return Outcome(f"shown {len(svg_text(_coloured(), options, embed_font=False)) >> 7}")
+        if path.suffix == SUFFIX:
+            path = unpack_dump(path, reports.parent / "unpacked")
+            files = [each for each in path.iterdir() if each.is_file()]
+            path = files[0] if len(files) == 1 else path  # Inductor's code is a recording by itself
+        if path.is_dir() or is_recording_source(path):
             recording = open_recording(path)
             return Outcome(f"shown {len(recording)} passes", recording)
         programs = load_all(path)
@@ -142,19 +215,49 @@ def follow(path: Path, contents: list[Program] | Recording | Memory, draw: bool)
         if isinstance(contents, Memory):
             _use_memory(contents, None)
         elif isinstance(contents, Recording):
-            list(compared_rows(contents))
-            programs = [snapshot.program for snapshot in contents]
-            _ = [snapshot.origins for snapshot in contents]
-            for program in programs[-1:]:
-                _use(program, draw)
+            _use_recording(contents, draw)
         else:
             for program in contents[:3]:
                 _use(program, draw)
+            if is_profile(str(path)):
+                _use_profile(str(path))
             for memory in read_memory(str(path))[:3]:
                 _use_memory(memory, None)
     except OpscopeError as error:
         return _refused(error)
     return None
+
+
+def _use_profile(path: str) -> None:
+    """Its times by themselves, and on the nodes of another program."""
+    for timed in load_timed(path)[:3]:
+        costs_of(timed.program, timed.times).to_json()
+    with suppress(OpscopeError):
+        load_timed(str(SAMPLES / TRACES / "net.native"), profile=path)
+
+
+def _use_recording(recording: Recording, draw: bool) -> None:
+    """What the page of a recording and `opscope passes` show, for its last program and a node of it."""
+    encode_recording(recording, to_read=True)
+    for snapshot in recording:
+        _ = snapshot.origins
+    for snapshot in recording.snapshots[-1:]:
+        _use(snapshot.program, draw)
+        for graph in list(snapshot.program)[:1]:
+            for id in list(graph.ids)[-2:]:
+                _ask(recording, snapshot, graph.name, id, draw)
+
+
+def _ask(recording: Recording, snapshot: Snapshot, graph: str, id: str, draw: bool) -> None:
+    """Questions about one node, which commands may refuse."""
+    with suppress(OpscopeError):
+        kernel_code(recording, id)
+    notes, tuned = notes_of(recording), autotunings_of(recording)
+    if draw:  # both start V8
+        with suppress(OpscopeError):
+            why(recording, id, notes, tuned)
+        with suppress(OpscopeError):
+            _ = [str(step) for step in history(recording, (graph, id), snapshot)]
 
 
 def _use_memory(memory: Memory, program: Program | None) -> None:
@@ -177,5 +280,6 @@ def _use(program: Program, draw: bool) -> None:
         raise AssertionError("a recording has other nodes than the program")
     encode_diff(diff(program, again))
     _use_memory(computed_memory(program), program)
+    costs_of(enriched, device=device_of("h200")).to_json()
     if draw:
         svg_text(program)

@@ -30,11 +30,11 @@ _WORD = re.compile(rb"[\w.%]+|[^\w\s]")
 
 
 def mutated(data: bytes, kind: str, rng: random.Random) -> bytes:
-    """The file with one to four damages, by its kind: "json", "pt2", "opscope", or anything else."""
+    """The file with one to four damages, by its kind: what `_BY_KIND` names, or anything else."""
     for _ in range(rng.choice((1, 1, 1, 1, 2, 4))):
         try:
-            by_structure = {"json": _json, "pt2": _archive, "opscope": _recording}.get(kind, _words)
-            data = by_structure(data, rng) if rng.random() < 0.8 else _bytes(data, rng)
+            by_structure = _BY_KIND.get(kind, _words)
+            data = by_structure(data, rng) if kind == "dump" or rng.random() < 0.8 else _bytes(data, rng)
         except (ValueError, RecursionError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, sqlite3.Error):
             data = _bytes(data, rng)  # an earlier damage has destroyed the structure
     return data
@@ -115,6 +115,27 @@ def _archive(data: bytes, rng: random.Random) -> bytes:
     return content.getvalue()
 
 
+def _files(data: bytes, rng: random.Random) -> bytes:
+    """Damage a file of a directory, leave it out, repeat it under another name, or exchange the contents of two."""
+    with zipfile.ZipFile(io.BytesIO(data)) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    chosen, other = rng.choice(list(files)), rng.choice(list(files))
+    action = rng.randrange(16)
+    if action == 0 and len(files) > 1:
+        del files[chosen]
+    elif action == 1:
+        files[re.sub(r"\d+", lambda _: str(rng.choice((0, 1, 7, 10**30))), chosen, count=2)[-200:]] = files[chosen]
+    elif action == 2:
+        files[chosen], files[other] = files[other], files[chosen]
+    else:
+        files[chosen] = mutated(files[chosen], "json" if chosen.endswith(".json") else "", rng)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as new:
+        for name, entry in files.items():
+            new.writestr(name, entry)
+    return content.getvalue()
+
+
 def _recording(data: bytes, rng: random.Random) -> bytes:
     """Damage the JSON in a row, packed or not."""
     with TemporaryDirectory() as directory:
@@ -136,3 +157,6 @@ def _packed(blob: bytes, rng: random.Random) -> bytes:
         return zlib.compress(_json(zlib.decompress(blob), rng))
     except (zlib.error, ValueError):
         return _bytes(blob, rng)  # columns of numbers
+
+
+_BY_KIND = {"json": _json, "style": _json, "data": _json, "pt2": _archive, "dump": _files, "opscope": _recording}

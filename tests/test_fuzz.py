@@ -15,7 +15,8 @@ BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 INPUTS = 160
 KINDS = [
     "aitemplate", "fx_text", "hidet", "hlo", "hlo_proto", "kineto", "model_explorer", "native", "recording", "torch", "torch_memory",
-    "torch_trace", "xla_memory", "xplane",
+    "torch_trace", "xla_memory", "xplane", "aitemplate_dump", "fx_texts_dump", "hidet_dump", "output_code", "snapshots_dump",
+    "torch_debug_dump", "xla_dump",
 ]  # fmt: skip
 """Those that need no framework."""
 
@@ -34,6 +35,27 @@ def test_damaged_files_give_a_sentence_or_a_result(fuzz: ModuleType, tmp_path: P
     assert fuzzer.state.faults == [] and fuzzer.state.next == INPUTS
     assert {outcome.split()[0] for outcome in fuzzer.state.outcomes} == set(KINDS)
     assert sum(count for outcome, count in fuzzer.state.outcomes.items() if outcome.endswith("shown")) > INPUTS // 10
+
+
+def test_every_format_is_damaged(fuzz: ModuleType, tmp_path: Path) -> None:
+    """A sample that is too large, or of another format, once left the reader of traces out."""
+    from opscope.readers import BUILT_IN, find_reader
+    from opscope.readers.source import Source
+    from opscope.recording.dumps import BUILT_IN as DUMPS
+    from opscope.recording.dumps import find_dump
+
+    dumps = importlib.import_module("fuzz_dumps")
+    formats = {"recording"}
+    for seeds in fuzz.Fuzzer(tmp_path, KINDS).seeds.values():
+        for path in seeds:
+            if path.suffix == dumps.SUFFIX:
+                path = dumps.unpack_dump(path, tmp_path / "unpacked")
+            dump = find_dump(path)
+            if dump is not None:
+                formats.add(dump.name)
+            elif path.is_file() and path.suffix not in (".assignment", ".live", ".opscope") and path.name != "depyf.json":
+                formats.add(find_reader(Source(path)).name)
+    assert formats >= {row.name for row in (*BUILT_IN, *DUMPS) if row.name not in ("jax", "onnx", "mlir")}, "jax has objects only"
 
 
 def test_a_run_goes_on_where_the_last_one_stopped(fuzz: ModuleType, tmp_path: Path) -> None:
