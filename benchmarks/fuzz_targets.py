@@ -34,7 +34,7 @@ from opscope.recording.diff import diff
 from opscope.recording.history import history
 from opscope.recording.kernel_code import kernel_code
 from opscope.recording.model import Recording, Snapshot
-from opscope.recording.reasons import autotunings_of, notes_of, why
+from opscope.recording.reasons import why
 from opscope.recording.sources import is_recording_source, open_recording
 from opscope.recording.store.store import StoreWriter
 from opscope.render.wire.diff import encode_diff
@@ -252,10 +252,9 @@ def _ask(recording: Recording, snapshot: Snapshot, graph: str, id: str, draw: bo
     """Questions about one node, which commands may refuse."""
     with suppress(OpscopeError):
         kernel_code(recording, id)
-    notes, tuned = notes_of(recording), autotunings_of(recording)
     if draw:  # both start V8
         with suppress(OpscopeError):
-            why(recording, id, notes, tuned)
+            why(recording, id)
         with suppress(OpscopeError):
             _ = [str(step) for step in history(recording, (graph, id), snapshot)]
 
