@@ -7,6 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from support.wire_reader import WireReader
 
 import opscope
 import opscope.native.bulk
@@ -15,9 +16,13 @@ import opscope.program.columns
 import opscope.readers.hlo.body
 from opscope import OpscopeError, native
 from opscope.analysis.cost import Cost, CostModel
+from opscope.analysis.enrich import enrich
 from opscope.analysis.moved import output_sizes
+from opscope.loading import load_all
 from opscope.program import Graph, NodeColumns, Program
 from opscope.readers.hlo import parse_hlo
+from opscope.recording.store.line_templates import line_of
+from opscope.render.wire.program import encode_wire
 
 HLO = sorted((Path(__file__).resolve().parent / "samples" / "hlo").glob("*.hlo"))
 
@@ -72,6 +77,31 @@ def test_columns_are_what_nodes_are(format: str, as_columns: pytest.MonkeyPatch)
             assert program.callers == other.callers
             for graph in program:
                 compare(graph, other[graph.name])
+
+
+def test_what_analysis_adds_to_columns_is_what_it_adds_to_nodes(as_columns: pytest.MonkeyPatch) -> None:
+    """Links, costs and groupings, and the bytes of the page."""
+    columns = [program for path in HLO for program in load_all(str(path)) if isinstance(program, Program)]
+    as_columns.undo()
+    nodes = [program for path in HLO for program in load_all(str(path)) if isinstance(program, Program)]
+    assert columns_of(columns) > len(columns) and not columns_of(nodes)
+    for program, other in zip(map(enrich, columns), map(enrich, nodes), strict=True):
+        assert native.dumps(program) == native.dumps(other)
+        assert encode_wire(program, own_text=True) == encode_wire(other, own_text=True)
+
+
+def test_lines_like_those_of_other_nodes(as_columns: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each line is what the text has, also where a name or an attribute is like a word of another line."""
+    odd = ["%n1 = f32[4]{0} negate(%a1)", '%b = f32[4]{0} negate(%n1), metadata={op_name="%n1"}', "%c = f32[4]{0} negate(%b), note={%d}"]
+    path = tmp_path / "lines.hlo"
+    path.write_text(TEXT.replace("{}\n", "".join(f"  {line}\n" for line in odd)), "utf-8")
+    (program,) = load_all(str(path))
+    assert isinstance(program, Program) and isinstance(program.main.nodes, NodeColumns) and program.own_text is not None
+    lines = program.own_text.lines("main", 0, len(program.main))
+    wire = WireReader(encode_wire(program, own_text=True))
+    templates = wire.strings("lines")
+    assert [line_of(templates[number], node) for number, node in zip(wire.column("lines0"), program.main, strict=True)] == list(lines)
+    assert len(templates) < len(lines) - 6
 
 
 LINES = "".join(f'  %a{i} = f32[4]{{0}} negate(%x), metadata={{op_name="n{i % 3}"}}\n' for i in range(12))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
 from opscope.ops import facts_of, plain_name
-from opscope.program import ARGUMENT_ROLES, DIRECTION_ATTR, RECOMPUTED, Details, Graph, Node, NodeKey
+from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Details, Frame, Graph, Node, NodeKey, Path, details_of
 
 _MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
@@ -44,19 +44,48 @@ class Origin(NamedTuple):
     place: Key
     """The strongest evidence without the primitive."""
     primitive: str
-    details: Details
 
 
-def origin_of(op: str, details: Details, numbers: dict[Evidence, Key]) -> Origin:
-    """Where a node with this operation and these details comes from. `numbers` has the number of each piece of evidence so far, and gets
-    those that are new."""
-    attrs, scope, frames = details.whole()
-    name = str(attrs.get("metadata.op_name") or attrs.get("op_name") or op)
-    primitive = name.partition(";")[0].rpartition("/")[2]
-    stack = attrs.get("metadata.stack_frame_id")  # XLA's frames include columns, so they separate `(x - m) * rsqrt(v)`
+class Origins:
+    """Where the nodes of graphs come from. Nodes share details, and details of equal evidence have one origin: a large step has millions
+    of nodes, which differ in their layers more than within one."""
+
+    def __init__(self, graphs: Iterable[Graph]) -> None:
+        self._numbers: dict[Evidence, Key] = {}
+        self._of_evidence: dict[tuple[object, ...], Origin] = {}
+        known = self._of_details = dict[int, Origin]()
+        for graph in graphs:
+            for op, details in zip(graph.ops, details_of(graph.nodes), strict=True):
+                if id(details) not in known:
+                    known[id(details)] = self._origin(op, details)
+        self.directions = {origin.direction for origin in self._of_evidence.values()}
+        if RECOMPUTED in self.directions:  # what is recomputed is evidence for those that are looked up after it, and not before
+            self._of_details = {key: Origin(*origin) for key, origin in known.items()}
+
+    def of(self, graph: Graph) -> list[Origin]:
+        """The origin of each node."""
+        return list(map(self._of_details.__getitem__, map(id, details_of(graph.nodes))))
+
+    def _origin(self, op: str, details: Details) -> Origin:
+        name, stack, direction, scope, frames = details.origin()
+        primitive = (name or op).partition(";")[0].rpartition("/")[2]
+        evidence = (direction, primitive, stack, scope, frames)
+        origin = self._of_evidence.get(evidence)
+        if origin is None:
+            origin = self._of_evidence[evidence] = _origin_of(direction, primitive, stack, scope, frames, self._number)
+        return origin
+
+    def _number(self, evidence: Evidence) -> Key:
+        return self._numbers.setdefault(evidence, len(self._numbers))
+
+
+def _origin_of(
+    direction: str, primitive: str, stack: str, scope: Path, frames: tuple[Frame, ...], number: Callable[[Evidence], Key]
+) -> Origin:
+    """`stack` is the number of XLA's frames, which include columns, so they separate `(x - m) * rsqrt(v)`."""
     places: list[tuple[str, Evidence]] = []
     if stack:
-        places.append(("place", (scope, str(stack))))
+        places.append(("place", (scope, stack)))
     if frames:
         places.append(("place", (scope, frames)))
         places.append(("line", (scope, frames[0])))  # jax.checkpoint adds frames of its own
@@ -64,21 +93,15 @@ def origin_of(op: str, details: Details, numbers: dict[Evidence, Key]) -> Origin
     places.append(("scope", (scope,)))
     if frames:
         places.append(("source", (frames,)))
-
-    def number(evidence: Evidence) -> Key:
-        return numbers.setdefault(evidence, len(numbers))
-
-    keys = tuple((kind, number((*evidence, primitive)), number(evidence)) for kind, evidence in places)
-    # A sum of gradients belongs to no function of PyTorch, so its scope and line say nothing; its reader links it where that is certain.
-    direction = "" if attrs.get("is_gradient_acc") else str(attrs.get(DIRECTION_ATTR, ""))
-    callers = tuple(number((_CALL, frame)) for frame in frames[1 : 1 + _CALLERS])
-    return Origin(direction, keys, frozenset(key for *_, key in keys).union(callers), callers, keys[0][2], primitive, details)
+    keys = tuple([(kind, number((*evidence, primitive)), number(evidence)) for kind, evidence in places])
+    callers = tuple([number((_CALL, frame)) for frame in frames[1 : 1 + _CALLERS]])
+    return Origin(direction, keys, frozenset([key for *_, key in keys]).union(callers), callers, keys[0][2], primitive)
 
 
 class Forward:
     """A forward node with what is looked up of it again and again. It is equal to nothing but itself: comparing it is quick."""
 
-    __slots__ = ("helper", "node", "origin", "own_result", "part", "read", "reshapes", "unit", "values")
+    __slots__ = ("helper", "node", "origin", "own_result", "part", "read", "reshapes", "sources", "unit", "values")
 
     def __init__(self, part: Part, node: Node, origin: Origin, helper: bool) -> None:
         self.part = part
@@ -89,6 +112,7 @@ class Forward:
         self.own_result = plain_name(node.op) in OWN_RESULT
         self.reshapes = facts_of(node.op).category == "shape"
         self.unit: tuple[Forward, ...] = ()
+        self.sources: list[Forward] | None = None
         self.values: tuple[Value, ...] | None = None
 
     @property
@@ -176,7 +200,7 @@ class Part:
     def forget(self) -> None:
         """Give the memory back, once nobody asks any more."""
         for forward in self.own.values():
-            forward.unit, forward.values = (), None
+            forward.unit, forward.sources, forward.values = (), None, None
         for known in (self.nodes, self.own, self.forward, self.repeated, self.steps):
             known.clear()
 
@@ -395,19 +419,26 @@ def _unit(forward: Forward) -> tuple[Forward, ...]:
 
 def _feeding(units: tuple[Forward, ...]) -> list[Forward]:
     """The forward nodes that feed these, the nearest first."""
-    reached = set(units)
     waiting = list(units)
-    most = len(waiting) + _MOST_COMPARED
+    room = _MOST_COMPARED
+    reached = set(units)
     for each in waiting:  # grows while it is walked
-        own = each.part.own
-        for name in each.read:
-            other = own.get(name)
-            if other is not None and other not in reached and len(waiting) < most:
+        sources = each.sources
+        for other in _sources(each) if sources is None else sources:
+            if other not in reached:
                 reached.add(other)
                 waiting.append(other)
-        if len(waiting) == most:
-            break
+                room -= 1
+                if not room:
+                    return waiting[len(units) :]
     return waiting[len(units) :]
+
+
+def _sources(forward: Forward) -> list[Forward]:
+    """The forward nodes that one reads."""
+    own = forward.part.own
+    sources = forward.sources = [own[name] for name in forward.read if name in own]
+    return sources
 
 
 def _reshaped(part: Part, node: Node) -> list[Shape]:

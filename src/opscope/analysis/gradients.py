@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from opscope.analysis.called_values import CalledValues
 from opscope.analysis.derivatives import REDUCING
-from opscope.analysis.forward_index import Evidence, Forward, ForwardIndex, Key, Origin, Part, origin_of
+from opscope.analysis.forward_index import Forward, ForwardIndex, Origin, Origins, Part
 from opscope.analysis.moved import SLICES
 from opscope.analysis.recomputed import Repeats
 from opscope.ops import plain_name
@@ -38,7 +38,6 @@ from opscope.program import (
     NodeColumns,
     NodeKey,
     Program,
-    details_of,
 )
 
 
@@ -73,21 +72,11 @@ def _linked(program: Program) -> _Links:
     if INFERRED_ATTR in program.attrs:
         return _Links([], {}, {})
     index = ForwardIndex()
-    origins: dict[int, Origin] = {}  # nodes share details, and a compiled module has few different ones
-    evidence: dict[Evidence, Key] = {}
     reducers = _reducers(program)
-    graph_origins: dict[str, list[Origin]] = {}
-    for graph in program:
-        if graph.name in reducers:
-            continue
-        details_here = details_of(graph.nodes)
-        keys_here = list(map(id, details_here))
-        for key, op, details in zip(keys_here, graph.ops, details_here, strict=True):
-            if key not in origins:
-                origins[key] = origin_of(op, details, evidence)
-        graph_origins[graph.name] = list(map(origins.__getitem__, keys_here))
-    if not any(origin.direction for origin in origins.values()):
+    origins = Origins(graph for graph in program if graph.name not in reducers)
+    if not any(origins.directions):
         return _Links([], {}, {})
+    graph_origins = {graph.name: origins.of(graph) for graph in program if graph.name not in reducers}
     for name, origins_here in graph_origins.items():
         graph = program[name]
         part = index.parts[name] = Part(graph, name == program.entry)

@@ -186,6 +186,14 @@ class Details:
         """Attributes, scope and source frames, for those who need all of them."""
         return self.attrs, self.scope, self.source
 
+    def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
+        """Where a node comes from: its name and stack of frames as the compiler has them, its direction, scope and source."""
+        attrs, scope, source = self.whole()
+        # A sum of gradients belongs to no function of PyTorch: its scope and line say nothing, and its reader links it where it can.
+        direction = "" if attrs.get("is_gradient_acc") else str(attrs.get(DIRECTION_ATTR, ""))
+        name = attrs.get("metadata.op_name") or attrs.get("op_name") or ""
+        return str(name), str(attrs.get("metadata.stack_frame_id") or ""), direction, scope, source
+
     def key(self, names: frozenset[str] | None) -> Hashable:
         """Equal for details of one program with equal settings of these names, or with equal settings if no names are given."""
         settings = self.settings

@@ -150,6 +150,11 @@ class HloDetails(Details):
         scope = self._scope()
         return self._attrs(scope), scope.path, self.source
 
+    def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
+        attrs, scope = _decoded(self._tail), self._scope()
+        name = attrs.get(_OP_NAME_KEY) or attrs.get("op_name", "")
+        return name, attrs.get("metadata.stack_frame_id", ""), scope.direction, scope.path, self.source
+
     @property
     def settings(self) -> Mapping[str, str]:
         return _decoded_once(_parts(self._tail)[0])

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opscope.program import Node
@@ -16,6 +16,7 @@ _NAME, _VALUE = "\x01", "\x02"
 _WORDS = {"": re.compile(r"([\w.$-]+)"), "%": re.compile(r"(%[\w.$-]+)")}
 """By the sign of names: where they have one, other words need not be looked at."""
 _QUOTED = re.compile(r'(?<=")[^"\\\n]+(?=")')
+_MARKS = re.compile(r"([\x01\x02])(\d+)")
 _NAMES, _VALUES = re.compile(r"\x01(\d+)"), re.compile(r"\x02(\d+)")
 
 
@@ -128,6 +129,27 @@ def line_of(template: str, node: Node) -> str:
     names = _names(node)
     line = _NAMES.sub(lambda number: names[int(number[1])], template)
     return _VALUES.sub(lambda number: _values(node.attrs)[int(number[1])], line) if _VALUE in line else line
+
+
+class LineForm:
+    """A template that is tried on many nodes."""
+
+    __slots__ = ("_form", "_names", "_texts")
+
+    def __init__(self, template: str) -> None:
+        marks = sorted({(mark, int(number)) for mark, number in _MARKS.findall(template)})  # names first
+        numbers = {mark: f"{{{place}}}" for place, mark in enumerate(marks)}
+        escaped = template.replace("{", "{{").replace("}", "}}")
+        self._form = _MARKS.sub(lambda found: numbers[found[1], int(found[2])], escaped).format
+        self._names = [number for mark, number in numbers if mark == _NAME]
+        self._texts = [number for mark, number in numbers if mark == _VALUE]
+
+    def line(self, names: Sequence[str], texts: Sequence[str]) -> str:
+        """The line of a node with these names, its own first, and with these texts as attributes; empty if there are fewer of them."""
+        try:
+            return self._form(*[names[number] for number in self._names], *[texts[number] for number in self._texts])
+        except IndexError:
+            return ""
 
 
 def _names(node: Node) -> list[str]:

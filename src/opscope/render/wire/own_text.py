@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from opscope.program import Details, Program
-from opscope.recording.store.line_templates import LineTemplates
+from opscope.program import Details, NodeColumns, Program
+from opscope.recording.store.line_templates import LineForm, LineTemplates
 from opscope.render.wire.sections import Interner, SectionWriter
 
 _MOST_TEXT = 16 << 20
 """A page with more text than this would be slow to open. It shows nodes in opscope's own form, and a server the text."""
+
+_MOST_TRIED = 6
 
 
 class TextWriter:
@@ -30,7 +32,13 @@ class TextWriter:
         templates, line_templates = self._templates, self._line_templates
         detail_numbers: dict[int, int] = {}
         for graph in program:
-            for node, line in zip(graph.nodes, program.own_text.lines(graph.name, 0, len(graph)), strict=True):
+            nodes, lines = graph.nodes, program.own_text.lines(graph.name, 0, len(graph))
+            like = _LikeOthers(nodes, described) if isinstance(nodes, NodeColumns) else None
+            for i, line in enumerate(lines):
+                if like is not None and (known := like.number(i, line)) is not None:
+                    numbers.append(known)
+                    continue
+                node = nodes[i]
                 details = detail_numbers.get(id(node.details))
                 if details is None:
                     details, attrs = described(node.details)
@@ -44,6 +52,8 @@ class TextWriter:
                     if self._size > _MOST_TEXT:
                         return
                 numbers.append(number)
+                if like is not None:
+                    like.learn(i, template, number)
 
     def write(self, out: SectionWriter) -> None:
         if not self._of_content or self._size > _MOST_TEXT:
@@ -51,6 +61,38 @@ class TextWriter:
         out.strings("lines", self._templates)
         for content, numbers in self._of_content.items():
             out.deltas(f"lines{content}", numbers)
+
+
+class _LikeOthers:
+    """Finds the templates of lines in a very large graph: those of other nodes with the same operation and types, which are tried out. A
+    template that gives the line again is one of the line's, and trying takes less time than making one."""
+
+    def __init__(self, nodes: NodeColumns, described: Callable[[Details], tuple[int, Mapping[str, Any]]]) -> None:
+        self._nodes = nodes
+        self._described = described
+        self._known: dict[tuple[int, str, int], list[tuple[LineForm, int]]] = {}
+
+    def number(self, i: int, line: str) -> int | None:
+        nodes = self._nodes
+        start, end = nodes.starts[i : i + 2]
+        known = self._known.get((id(nodes.outputs[i]), nodes.ops[i], end - start))
+        if known is None:
+            return None
+        ids = nodes.ids
+        names = [ids[i], *[ids[source] for source in nodes.sources[start:end]]]
+        texts = [text for text in self._described(nodes.details[i])[1].values() if type(text) is str]
+        for form, number in known:
+            if form.line(names, texts) == line:
+                return number
+        return None
+
+    def learn(self, i: int, template: str, number: int) -> None:
+        """The template of a node's line. A few are tried for nodes like it; what reads nothing has its number or value in its line."""
+        nodes, count = self._nodes, self._nodes.starts[i + 1] - self._nodes.starts[i]
+        if template and count:
+            known = self._known.setdefault((id(nodes.outputs[i]), nodes.ops[i], count), [])
+            if len(known) < _MOST_TRIED:
+                known.append((LineForm(template), number))
 
 
 def own_lines(program: Program, start: int, stop: int) -> Iterator[str]:

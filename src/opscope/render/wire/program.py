@@ -79,6 +79,8 @@ class ProgramWriter:
         self._labels: dict[_Decided, tuple[int, int, int, bool]] = {}
         """Category and text of nodes, their place among operands unless they call graphs, and whether their values have names, by what
         decides them: most nodes of a compiled module share their details."""
+        self._with_names: set[_Decided] = set()
+        """Those of them whose values have names."""
         self._result_types: dict[int, tuple[tuple[TensorType, ...], tuple[int, ...]]] = {}
         """The numbers of the types of results, by the identity of the results, which are kept: most nodes share them too."""
         self._role_number = {role: i for i, role in enumerate(ROLES)}
@@ -216,8 +218,8 @@ class ProgramWriter:
 
     def _named(self, decided: Sequence[_Decided], new: Mapping[int, _Decided], keys: Sequence[int]) -> Iterable[int]:
         """The nodes whose values have names, which few sources say."""
-        named = {key for i, key in new.items() if NAMES_ATTR in self._described[keys[i]][0]}
-        named.update(key for key, label in self._labels.items() if label[3])
+        named = self._with_names
+        named.update(key for i, key in new.items() if NAMES_ATTR in self._described[keys[i]][0])
         return [i for i, key in enumerate(decided) if key in named] if named else ()
 
     def _label(self, node: Node, attrs: Mapping[str, Any], has_kinds: bool) -> tuple[int, int, int, bool]:
