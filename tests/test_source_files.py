@@ -75,6 +75,9 @@ def test_the_server_shows_only_python_files_that_the_node_comes_from(file: Path,
     with pytest.raises(KeyError):
         served.source_file({"node": "7", "file": str(file)})
     assert read_source("model.py") is None and read_source(f"{file}\0") is None, "a relative name could be any file"
+    (tmp_path / "link.py").symlink_to(private)
+    (tmp_path / "loop.py").symlink_to(tmp_path / "loop.py")
+    assert read_source(str(tmp_path / "link.py")) is None is read_source(str(tmp_path / "loop.py")), "a link can lead to any file"
 
 
 def test_a_file_that_changed_later_says_so(file: Path, tmp_path: Path) -> None:

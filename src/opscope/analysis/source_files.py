@@ -16,10 +16,12 @@ def read_source(file: str) -> str | None:
     """The text of a Python file of this machine; None for any other file, for one that is not there, and for a relative name."""
     path = Path(file)
     try:
-        if path.suffix != ".py" or not path.is_absolute() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        if not path.is_absolute() or not path.suffix == path.resolve().suffix == ".py":  # a link can lead to any file
+            return None
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
             return None
         return path.read_text("utf-8", errors="replace")
-    except (OSError, ValueError):  # no permission, or a name with a zero byte
+    except (OSError, ValueError, RuntimeError):  # no permission, a name with a zero byte, or a link to itself
         return None
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from opscope.analysis.contributing import Line, contributing_lines
 from opscope.errors import OpscopeError
 from opscope.program import CODE_ATTR, Graph, Node
+from opscope.recording.dumps.own_files import own_files
 from opscope.recording.model import Recording, Snapshot
 
 _TRITON = ".ttir.txt"
@@ -58,13 +59,17 @@ class CodeFiles:
         self._kept = recording.attrs.get(CODES, ())
 
     @cached_property
+    def _own(self) -> dict[str, Path]:
+        return {path.name: path for path in own_files(self._directory)}
+
+    @cached_property
     def _files(self) -> dict[str, list[tuple[str, str, Path]]]:
         """For each module, its files: the kernel that each is about (empty: all), and the language."""
         files: dict[str, list[tuple[str, str, Path]]] = {}
-        for path in sorted(self._directory.iterdir()) if self._directory.is_dir() else ():
+        for path in self._own.values():
             suffix = next((suffix for suffix in _LANGUAGES if path.name.endswith(suffix)), None)
             module = next((name for name in self._modules if name and path.name.startswith(f"{name}.")), None)
-            if suffix is None or module is None or not path.is_file() or path.name.endswith(f"{_UNCHECKED}{_TRITON}"):
+            if suffix is None or module is None or path.name.endswith(f"{_UNCHECKED}{_TRITON}"):
                 continue
             kernel = path.name[len(module) + 1 : -len(suffix)]
             node = kernel.removesuffix(_OWN_FILE) if kernel.endswith(_OWN_FILE) or suffix == _TRITON else ""
@@ -100,9 +105,9 @@ class CodeFiles:
     def _launched(self, module: str) -> dict[str, str]:
         """The kernel that an instruction launches, by XLA's list of thunks: equal fusions share one."""
         if module not in self._kernels:
-            metadata, sequence = (self._directory / f"{module}.thunk_{what}.txt" for what in ("metadata", "sequence"))
+            metadata, sequence = (self._own.get(f"{module}.thunk_{what}.txt") for what in ("metadata", "sequence"))
             kernels: dict[str, str] = {}
-            if metadata.is_file() and sequence.is_file():
+            if metadata is not None and sequence is not None:
                 by_thunk = {int(m["id"]): m["kernel"] for m in _LAUNCHED.finditer(sequence.read_text("utf-8", errors="replace"))}
                 for match in _ANNOTATED.finditer(metadata.read_text("utf-8", errors="replace")):
                     kernels.setdefault(match["node"], by_thunk.get(int(match["id"]), match["node"]))

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opscope.quantities import short_bytes, short_seconds
+from opscope.recording.dumps.own_files import own_files
 from opscope.recording.dumps.xla import find_steps
 
 LOG_FILE = re.compile(r"autotun.*\.(textproto|pbtxt|txt)")
@@ -118,11 +119,11 @@ def _time(candidate: Candidate) -> str:
 
 def autotunings(directory: Path) -> list[Autotuning]:
     """What the autotuner logged in a dump, in the order of the log."""
-    paths = sorted(directory.iterdir())
+    paths = own_files(directory)
     profiles: list[Message] = []
     chosen: dict[str, str] = {}
     for path in paths:
-        if LOG_FILE.fullmatch(path.name) and path.is_file():
+        if LOG_FILE.fullmatch(path.name):
             message = _message(path)
             profiles += _messages(message, "instruction_profiles")
             chosen |= dict(_choices(message))

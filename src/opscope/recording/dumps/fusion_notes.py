@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opscope.recording.dumps.own_files import own_files
+
 NOTES_FILE = ".priority_fusion_dump.txt"
 _FILE = re.compile(r"(?P<module>module_\d+\..+)" + re.escape(NOTES_FILE))
 _FIELD = re.compile(r'    (\w+): (?:"([^"]*)"|(\S+))$')
@@ -72,7 +74,7 @@ class FusionNote(NamedTuple):
 def fusion_notes(directory: Path) -> list[FusionNote]:
     """The notes of all modules of a dump, in the order of the decisions; of equal notes and of estimates of a producer, the last."""
     notes: dict[tuple[Any, ...], FusionNote] = {}
-    for path in sorted(directory.iterdir()):
+    for path in own_files(directory):
         match = _FILE.fullmatch(path.name)
         if match:
             with path.open(encoding="utf-8", errors="replace") as lines:

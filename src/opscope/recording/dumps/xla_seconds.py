@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from opscope.errors import SourceError
 from opscope.protobuf.xplane import XPLANE, about_line, line_events
+from opscope.recording.dumps.own_files import own_files
 from opscope.recording.model import Recording
 
 METADATA_FILE = re.compile(r"module_\d+\.metadata\.textproto")
@@ -60,7 +61,7 @@ class _Run(NamedTuple):
 def metadata_seconds(directory: Path) -> dict[str, float]:
     """The seconds of the pass that wrote each text, by file name. XLA writes the metadata before the last pipelines run."""
     seconds: dict[str, float] = {}
-    for path in sorted(directory.iterdir()):
+    for path in own_files(directory):
         if METADATA_FILE.fullmatch(path.name):
             with path.open(encoding="utf-8", errors="replace") as lines:
                 for fields in _blocks(lines):
