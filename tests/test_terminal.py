@@ -76,6 +76,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (dump / "module_0001.f\x1b[2J.before_optimizations.txt").write_bytes((directory / "named.hlo").read_bytes())
     (dump / "module_0001.f\x1b[2J.0001.p\x9b31m.after_q\x1b]0;x\x07.before_r.txt").write_bytes((directory / "broken.hlo").read_bytes())
     (dump / "other\x1b[2J").touch()
+    (dump / "module_0001.f\x1b[2J.priority_fusion_dump.txt").write_text(
+        'fusion_steps {\n  fusion {\n    fusion_name: "y"\n    producer_name: "x.1\x1b[2J"\n    consumer_name: "y"\n  }\n}\n'
+    )
+    (dump / "module_0001.f\x1b[2J.y.ttir.txt").write_text("module { // \x1b]0;P\x07\x9b31m\n}")
     return directory
 
 
@@ -104,6 +108,7 @@ LINES: dict[str, list[list[str]]] = {
         ["a.json", "b.json", "--json"],
         ["run.opscope@0", "@1"],
         ["two.json", "a.json"],
+        ["a.json", "b.json", "--text"],
     ],
     "export": [
         ["a.json", "-o", "o.svg", "--graph", "nosuch"],
@@ -120,6 +125,21 @@ LINES: dict[str, list[list[str]]] = {
         ["run.opscope", "--module", "zz"],
         ["dump"],
         ["dump", "--json"],
+        ["run.opscope", "--find", "op:o"],
+        ["run.opscope", "--find", "nosuch\x1b[2J"],
+        ["run.opscope", "--touching", "op:o"],
+        ["run.opscope", "--touching", "\x1b[2J"],
+        ["run.opscope", "--why", "n1\x1b[2J"],
+        ["run.opscope", "--why", "n1\x1b[2J,n2\x9b"],
+        ["run.opscope", "--code", "n1\x1b[2J"],
+        ["run.opscope", "--sort", "time"],
+        ["run.opscope", "--cost", "--device", "h200"],
+        ["run.opscope", "--cost", "--device", "\x1b[2J"],
+        ["run.opscope", "--memory"],
+        ["dump", "--why", "y"],
+        ["dump", "--why", "x.1,y"],
+        ["dump", "--code", "y"],
+        ["dump", "--code", "y", "--json"],
     ],
     "memory": [
         ["a.json"],
@@ -128,8 +148,23 @@ LINES: dict[str, list[list[str]]] = {
         ["two.json"],
         ["a.json", "--at", "x"],
         ["named.hlo", "--per", "module"],
+        ["named.hlo", "--suggest"],
+        ["named.hlo", "--what-if", "recompute=\x1b[2J"],
+        ["named.hlo", "--what-if", "\x1b[2J"],
+        ["named.hlo", "--per", "source"],
     ],
-    "cost": [["a.json"], ["a.json", "--json"], ["two.json"], ["nosuch\x1b[2J"]],
+    "cost": [
+        ["a.json"],
+        ["a.json", "--json"],
+        ["two.json"],
+        ["nosuch\x1b[2J"],
+        ["a.json", "b.json"],
+        ["named.hlo", "--per", "module"],
+        ["named.hlo", "--per", "source"],
+        ["named.hlo", "--device", "\x1b[2J"],
+        ["named.hlo", "--by", "\x1b[2J"],
+        ["named.hlo", "--profile", "a.json"],
+    ],
     "view": [["a.json", "--graph", "nosuch"], ["two.json", "--module", "zz"], ["nosuch\x1b[2J"], ["a.json", "--host", "\x1b[2J"]],
     "demo": [["\x1b[2J"], ["--list"]],
     "formats": [[], ["--json"]],
