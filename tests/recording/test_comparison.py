@@ -143,3 +143,23 @@ def test_what_cannot_be_written_is_refused(
 ) -> None:
     assert main(["diff", *files, *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_changes_name_modules_without_their_classes() -> None:
+    """A number in a class is not that of a layer: `h.*/mlp`, not `h.*: GPT*Block/mlp: GPT*MLP`."""
+
+    def model(op: str) -> Program:
+        builder = ProgramBuilder("model")
+        main = builder.graph("main")
+        main.node("x", "parameter", outputs=[TensorType("f32", (4,))], role="parameter")
+        last = "x"
+        for layer in range(3):
+            scope = ("transformer: GPT2Model", f"h.{layer}: GPT2Block", "mlp: GPT2MLP")
+            for name in ("exp", op):
+                main.node(f"{name}.{layer}", name, [(last, 0)], [TensorType("f32", (4,))], scope=scope)
+                last = f"{name}.{layer}"
+        main.outputs.append((last, 0))
+        return builder.build()
+
+    places = [group.place for group in change_groups(opscope.diff(model("tanh"), model("sin")))]
+    assert places == ["transformer/h.0/mlp", "in each of 2 layers (transformer/h.*/mlp)"], "the first reads the input, which is the same"

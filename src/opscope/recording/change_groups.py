@@ -137,7 +137,12 @@ class _Places:
 
 def _unit(program: Program, key: NodeKey) -> _Unit:
     graph, id = key
-    return _Unit(graph != program.entry, "/".join(program[graph][id].scope) or graph)
+    return _Unit(graph != program.entry, _place(program[graph][id].scope) or graph)
+
+
+def _place(scope: Path) -> str:
+    """The names of modules without their classes: the numbers of `GPT2Model` and `Conv1D` do not count layers."""
+    return "/".join(name.partition(": ")[0] for name in scope)
 
 
 class _Parts:
@@ -160,7 +165,7 @@ class _Parts:
         for depth in range(1, len(scope) + 1):
             part = parts.get(scope[:depth])
             if part is not None:
-                return _Unit(graph != program.entry, "/".join(scope[: depth - 1]) or graph, part)
+                return _Unit(graph != program.entry, _place(scope[: depth - 1]) or graph, part)
         return _unit(program, key)
 
 
