@@ -8,6 +8,7 @@ import type { Session } from "../session";
 import { ALL, enterGraph, walkedGraphs } from "../state/view";
 import { NodeReasons } from "../timeline/reasons";
 import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
+import { Breakable } from "./breakable";
 import { actions, copy } from "./actions";
 import { Chain, Gradient, SavedForBackward } from "./gradient";
 import { Icon } from "./icons";
@@ -425,19 +426,5 @@ function Attribute({ session, name, value }: { readonly session: Session; readon
         {text.length > 60 || text.includes("\n") ? clipped(text, 60_000) : <Breakable text={text} />}
       </dd>
     </div>
-  );
-}
-
-/** A name that is broken between its words, not inside them: "metadata." and "op_name". */
-function Breakable({ text }: { readonly text: string }): JSX.Element {
-  return (
-    <>
-      {text.split(/(?<=[._/:-])/).map((word, i) => (
-        <>
-          {i > 0 && <wbr />}
-          {word}
-        </>
-      ))}
-    </>
   );
 }

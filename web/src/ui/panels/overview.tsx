@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { percentText } from "../../core/text/quantities";
 import type { Overview } from "../engine/protocol";
 import type { Session } from "../session";
+import { Breakable } from "./breakable";
 import { clipped } from "./outline";
 import { Metrics, Section } from "./sections";
 
@@ -52,7 +53,7 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
             {overview.heaviest.map(({ name, repeats, node, level, text, share }) => (
               <li key={name}>
                 <button type="button" class="link" onClick={() => void session.goToGroup({ node, level })}>
-                  {clipped(name, 200)}
+                  <Breakable text={clipped(name, 200)} />
                   {repeats > 1 && ` ×${repeats}`}
                 </button>
                 <span class="n">

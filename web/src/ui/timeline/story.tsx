@@ -6,6 +6,7 @@ import type { Change, Evidence } from "../../core/program/recording/types";
 import { quantityText } from "../../core/text/quantities";
 import type { HistoryRow, PassFacts } from "../engine/passProtocol";
 import type { NodeFacts, NodeName } from "../engine/protocol";
+import { Breakable } from "../panels/breakable";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
 import { Counts, secondsText } from "./strip";
@@ -103,7 +104,7 @@ function ByModule({ session, facts }: { readonly session: Session; readonly fact
             {i === firstInside && i > 0 && <li class="sub">In called graphs</li>}
             <li key={i} aria-current={timeline.change === i ? "true" : undefined}>
               <button type="button" class="link" onClick={() => void session.idle.during(timeline.goToChange(i))}>
-                {clipped(row.place, 160)}
+                <Breakable text={clipped(row.place, 160)} />
               </button>
               <span class="what">
                 <Signed text={clipped(row.what, 400)} />
