@@ -86,7 +86,7 @@ describe("scene", () => {
   });
 
   it("writes a count on edges that represent several", () => {
-    expect(sceneOf(transformerLayer()).labels.map((label) => label.text)).toEqual(["×3"]);
+    expect([...sceneOf(transformerLayer()).labels].map((label) => label.text)).toEqual(["×3"]);
   });
 
   it("writes no count over the title of a group that its edge enters", () => {
@@ -109,7 +109,7 @@ describe("scene", () => {
   it("numbers operands side by side, never one over another", () => {
     const edges = Array.from({ length: 14 }, () => ["from", "to"] as const);
     const visible = { ...visibleOf([{ id: "from" }, { id: "to" }], edges), edgeOperand: Int32Array.from(edges.keys()) };
-    const numbers = sceneOf({ ...visible, targetPort: new Float32Array(14).fill(0.5) }).labels.filter(({ kind }) => kind === "operand");
+    const numbers = [...sceneOf({ ...visible, targetPort: new Float32Array(14).fill(0.5) }).labels].filter(({ kind }) => kind === "operand");
     expect(numbers.length).toBeGreaterThan(0);
     for (const [i, a] of numbers.entries())
       for (const b of numbers.slice(0, i))
@@ -123,7 +123,7 @@ describe("scene", () => {
       ["right", "to"],
     ]);
     const scene = sceneOf({ ...visible, edgeOperand: Int32Array.of(0, 1), targetPort: Float32Array.of(1 / 3, 2 / 3) });
-    const beside = scene.labels.filter(({ kind }) => kind === "operand").map(({ edge, x }) => Math.sign(x - scene.tip[2 * edge]));
+    const beside = [...scene.labels].filter(({ kind }) => kind === "operand").map(({ edge, x }) => Math.sign(x - scene.tip[2 * edge]));
     expect(beside).toEqual([1, -1]);
   });
 
@@ -208,7 +208,7 @@ describe("wrapping", () => {
     for (const [out, into] of cuts) {
       expect(scene.edgeTarget[out]).toBe(-1);
       expect(scene.edgeSource[into]).toBe(-1);
-      const [from, to] = [out, into].map((e) => scene.labels.find((label) => label.edge === e)!.text.split(", "));
+      const [from, to] = [out, into].map((e) => [...scene.labels].find((label) => label.edge === e)!.text.split(", "));
       expect(to.filter((number) => from.includes(number)).length).toBeGreaterThan(0);
     }
   });

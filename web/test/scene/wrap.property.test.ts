@@ -58,7 +58,7 @@ it("loses nothing and overlaps nothing", () => {
         expect(x[i] + w[i]).toBeLessThanOrEqual(x[frame] + w[frame] + 1e-6);
         expect(y[i] + h[i]).toBeLessThanOrEqual(y[frame] + h[frame] + 1e-6);
       }
-      for (const label of direction === "TB" ? scene.labels.filter(({ kind }) => kind === "cut") : []) {
+      for (const label of direction === "TB" ? [...scene.labels].filter(({ kind }) => kind === "cut") : []) {
         for (let i = 0; i < visible.boxCount; i++) {
           const inTitle =
             scene.shape[i] === Shape.Frame && label.x > x[i] && label.x < x[i] + w[i] && label.y > y[i] && label.y < y[i] + TITLE;

@@ -9,8 +9,8 @@ import { graphRow } from "../../src/ui/engine/names";
 import { overview } from "../../src/ui/engine/overview";
 import type { SceneLabel } from "../../src/core/scene/types";
 import { outlineOf } from "../../src/ui/engine/pack";
-import { packLabels, unpackLabels } from "../../src/ui/engine/packedLabels";
-import { packTexts, textAt } from "../../src/ui/engine/packedTexts";
+import { labelColumns } from "../../src/core/scene/labelColumns";
+import { findText, packDistinct, packTexts, textAt, textCount } from "../../src/core/text/packedTexts";
 import { Table } from "../../src/ui/engine/table";
 import { trace } from "../../src/ui/engine/trace";
 import { valueFacts } from "../../src/ui/engine/valueFacts";
@@ -295,7 +295,23 @@ describe("texts", () => {
       { edge: 0, x: 7, y: 8, text: "", kind: "operand", ground: -1 },
       { edge: 1, x: 9, y: 1, text: "12", kind: "cut", ground: -1 },
     ];
-    expect(unpackLabels(packLabels(labels))).toEqual(labels);
+    const packed = labelColumns(labels);
+    expect([...packed]).toEqual(labels);
+    expect([packed.has("operand"), labelColumns(labels.slice(0, 1)).has("operand")]).toEqual([true, false]);
+    const moved = labels.map((label) => ({ ...label, x: label.x + 10, y: label.y + 10 }));
+    expect([...packed.after(labels.slice(1), 10)]).toEqual([...labels.slice(1), ...moved]);
+  });
+
+  it("packs texts that occur often once, and more texts than are joined at once", () => {
+    const packed = packDistinct(10_000, (i) => ["add", "", "dot"][i % 3]);
+    expect([packed.text, textCount(packed), textAt(packed, 2), textAt(packed, 9_999)]).toEqual(["adddot", 10_000, "dot", "add"]);
+    const many = packTexts(10_000, String);
+    expect([0, 4095, 4096, 9_999].map((i) => textAt(many, i))).toEqual(["0", "4095", "4096", "9999"]);
+  });
+
+  it("finds a text among those that contain it", () => {
+    const packed = packTexts(5, (i) => ["n:a1", "xn:a", "n:", "", "n:a"][i]);
+    expect(["n:a", "n:a1", "n:", "a", "", "n:a1x"].map((text) => findText(packed, text))).toEqual([4, 0, 2, -1, -1, -1]);
   });
 
   it("writes bytes for people", () => {

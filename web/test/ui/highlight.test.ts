@@ -1,3 +1,4 @@
+import { labelColumns } from "../../src/core/scene/labelColumns";
 import { expect, it } from "vitest";
 import { layoutCompound } from "../../src/core/layout";
 import { buildScene, measure, THEMES, unwrapped } from "../../src/core/scene";
@@ -9,7 +10,7 @@ it("puts the label of an edge above the highlighted line", () => {
   const visible = visibleOf([{ id: "a" }, { id: "b" }], [["a", "b"]]);
   const layout = layoutCompound(measure(visible), { direction: "TB" });
   const bare = buildScene(NO_PROGRAM, visible, unwrapped(visible, layout), { direction: "TB" });
-  const scene = { ...bare, labels: [{ edge: 0, x: bare.x[0], y: bare.y[0], text: "saved", kind: "count" as const }] };
+  const scene = { ...bare, labels: labelColumns([{ edge: 0, x: bare.x[0], y: bare.y[0], text: "saved", kind: "count" }]) };
   const calls: string[] = [];
   const context = new Proxy({} as Record<string, unknown>, {
     get:

@@ -171,7 +171,7 @@ describe("halves side by side", () => {
       },
     ]);
     const { labels } = draw(step, { spec: { forwardBackward: true, depth: 1 } }).scene;
-    const heights = labels.filter(({ text }) => text.includes("saved")).map(({ y }) => y);
+    const heights = [...labels].filter(({ text }) => text.includes("saved")).map(({ y }) => y);
     expect(heights).toHaveLength(3);
     for (const [i, y] of heights.entries()) for (const other of heights.slice(0, i)) expect(Math.abs(y - other)).toBeGreaterThan(13);
   });

@@ -13,8 +13,8 @@ function sceneOf(program: ProgramData, spec: ViewSpec, operands?: boolean) {
 }
 
 const numbers = (program: ProgramData, operands?: boolean) =>
-  sceneOf(program, { flatten: true }, operands)
-    .labels.filter(({ kind }) => kind === "operand")
+  [...sceneOf(program, { flatten: true }, operands).labels]
+    .filter(({ kind }) => kind === "operand")
     .map(({ text }) => text)
     .sort();
 
@@ -62,8 +62,9 @@ describe("operand numbers", () => {
     const many = Array.from({ length: 70 }, (_, i) => ({ id: `y${i}`, op: "subtract", inputs: i ? [`y${i - 1}`, "b"] : ["a", "b"] }));
     const program = makeProgram([{ name: "main", nodes: [...nodes, ...many] }]);
     const shown = (operands?: boolean) =>
-      sceneOf(program, { flatten: true, fold: false, rules: { stubs: false } }, operands).labels.filter(({ kind }) => kind === "operand")
-        .length;
+      [...sceneOf(program, { flatten: true, fold: false, rules: { stubs: false } }, operands).labels].filter(
+        ({ kind }) => kind === "operand",
+      ).length;
     expect(shown()).toBe(0);
     expect(shown(true)).toBe(140);
   });

@@ -8,23 +8,24 @@ export function layoutDeep(graph: CompoundGraph, options: LayoutOptions = {}, ca
   const direction = options.direction ?? "TB";
   const far = farEdges(graph, direction);
   if (!far) return layoutCompound(graph, options, cache);
-  const lines = Int32Array.from(far.keys()).filter((e) => far[e] === 0);
-  const layout = layoutCompound(onlyEdges(graph, lines), options, cache);
+  const layout = layoutCompound(onlyLines(graph, far), options, cache);
   return { ...layout, ...withEnds(graph, layout, far, direction), far };
 }
 
-function onlyEdges(graph: CompoundGraph, edges: Int32Array): CompoundGraph {
+/** The graph without the edges that lead far. */
+function onlyLines(graph: CompoundGraph, far: Uint8Array): CompoundGraph {
   const { edgeLoose, edgeCloses, edgeWeight } = graph;
+  const lines = <T extends Int32Array | Float32Array | Uint8Array>(column: T): T => column.filter((_, e) => far[e] === 0) as T;
   return {
     ...graph,
-    edgeSource: edges.map((e) => graph.edgeSource[e]),
-    edgeTarget: edges.map((e) => graph.edgeTarget[e]),
-    sourcePort: Float32Array.from(edges, (e) => graph.sourcePort[e]),
-    targetPort: Float32Array.from(edges, (e) => graph.targetPort[e]),
-    edgeValue: edges.map((e) => graph.edgeValue[e]),
-    edgeLoose: edgeLoose && Uint8Array.from(edges, (e) => edgeLoose[e]),
-    ...(edgeCloses ? { edgeCloses: Uint8Array.from(edges, (e) => edgeCloses[e]) } : {}),
-    ...(edgeWeight ? { edgeWeight: edges.map((e) => edgeWeight[e]) } : {}),
+    edgeSource: lines(graph.edgeSource),
+    edgeTarget: lines(graph.edgeTarget),
+    sourcePort: lines(graph.sourcePort),
+    targetPort: lines(graph.targetPort),
+    edgeValue: lines(graph.edgeValue),
+    edgeLoose: edgeLoose && lines(edgeLoose),
+    ...(edgeCloses ? { edgeCloses: lines(edgeCloses) } : {}),
+    ...(edgeWeight ? { edgeWeight: lines(edgeWeight) } : {}),
   };
 }
 
@@ -44,20 +45,20 @@ function withEnds(
   }
   const allPoints = new Float64Array(2 * allStart[count]);
   const allReversed = new Uint8Array(count);
-  const end = (box: number, port: number, last: number): [number, number] => {
+  const setEnd = (at: number, box: number, port: number, last: number): void => {
     const share = Number.isNaN(port) ? 0.5 : port;
-    return direction === "TB" ? [x[box] + share * w[box], y[box] + last * h[box]] : [x[box] + last * w[box], y[box] + share * h[box]];
+    const [across, along] = direction === "TB" ? [share, last] : [last, share];
+    allPoints[at] = x[box] + across * w[box];
+    allPoints[at + 1] = y[box] + along * h[box];
   };
   line = 0;
   for (let e = 0; e < count; e++) {
     if (far[e]) {
-      allPoints.set(
-        [...end(graph.edgeSource[e], graph.sourcePort[e], 1), ...end(graph.edgeTarget[e], graph.targetPort[e], 0)],
-        2 * allStart[e],
-      );
+      setEnd(2 * allStart[e], graph.edgeSource[e], graph.sourcePort[e], 1);
+      setEnd(2 * allStart[e] + 2, graph.edgeTarget[e], graph.targetPort[e], 0);
       continue;
     }
-    allPoints.set(points.subarray(2 * pointStart[line], 2 * pointStart[line + 1]), 2 * allStart[e]);
+    for (let from = 2 * pointStart[line], to = 2 * allStart[e]; from < 2 * pointStart[line + 1]; from++, to++) allPoints[to] = points[from];
     allReversed[e] = reversed[line++];
   }
   return { points: allPoints, pointStart: allStart, reversed: allReversed };

@@ -42,7 +42,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
   const curves = smooth(shifted(placed.points, margin), placed.pointStart, direction === "LR", withHead);
   const overlay = overlayTexts(program, visible);
   const edges = edgeColumns(program, visible, placed, overlay.tooltips);
-  const numbers = placed.labels.map((label) => ({ ...label, x: label.x + margin, y: label.y + margin }));
+  const numbers = placed.labels.after([], margin);
   const unlabelled: Scene = {
     width: Math.max(placed.width, ...legend.entries.map((entry) => entry.x + TEXT_AT + textWidth(entry.text, SMALL))) + 2 * margin,
     height: graphHeight + legend.rows * LEGEND_HEIGHT,
@@ -93,7 +93,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     operand: visible.edgeOperand,
     showOperands: options.operands,
   });
-  return { ...unlabelled, labels: [...labels, ...numbers] };
+  return { ...unlabelled, labels: numbers.after(labels, 0) };
 }
 
 function emphasised(visible: Visible, placed: Placed, { emphasis: keys, strong }: SceneOptions): Uint8Array {

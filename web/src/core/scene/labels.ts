@@ -1,5 +1,5 @@
 /** Small texts on edges: none is written over another, over the title of a group, or (words) over a box. */
-import type { Rect } from "../base/camera";
+import { once } from "../base/memoized";
 import { Occupied, Places } from "../base/occupied";
 import { textWidth } from "../text/measure";
 import { boxTexts, TINY, titlePlate } from "./boxText";
@@ -26,14 +26,20 @@ interface LabelOptions {
 
 /** The labels of a scene in addition to the numbers of cut edges, which it has. */
 export function edgeLabels(scene: Scene, { words, operand, showOperands }: LabelOptions): SceneLabel[] {
-  const occupied = new Occupied();
-  for (const { x, y, text } of scene.labels) takeAround(occupied, x, y, textWidth(text, TINY) + AROUND, HEIGHT);
+  // In a large picture nothing is labelled but cut edges, of which it has very many.
+  const occupied = once(() => aroundNumbers(scene));
   const numbers = operand ? operandLabels(scene, operand, showOperands, occupied) : [];
   return [...countLabels(scene, words, occupied), ...numbers];
 }
 
+function aroundNumbers({ labels }: Scene): Occupied {
+  const occupied = new Occupied();
+  for (const { x, y, text } of labels) takeAround(occupied, x, y, textWidth(text, TINY) + AROUND, HEIGHT);
+  return occupied;
+}
+
 /** "×3" on lines that represent several edges (or words), near the source and on its background. One that does not fit is only in the tooltip. */
-function countLabels(scene: Scene, words: LabelOptions["words"], occupied: Occupied): SceneLabel[] {
+function countLabels(scene: Scene, words: LabelOptions["words"], taken: () => Occupied): SceneLabel[] {
   const { curve, curveStart, edgeMerged, edgeSource, parent } = scene;
   const isLine = (e: number) => curveStart[e + 1] - curveStart[e] >= 4 && edgeSource[e] >= 0;
   const labelled: number[] = [];
@@ -43,7 +49,9 @@ function countLabels(scene: Scene, words: LabelOptions["words"], occupied: Occup
     if (text) written.set(e, text);
     if (isLine(e) && (text || edgeMerged[e] > 1)) labelled.push(e);
   }
-  if (labelled.length > 0) occupyTitles(scene, occupied);
+  if (labelled.length === 0) return [];
+  const occupied = taken();
+  occupyTitles(scene, occupied);
   if (written.size > 0) occupyBoxes(scene, occupied);
   const lines = linesOf(scene, [...written.keys()]);
   const labels: SceneLabel[] = [];
@@ -63,30 +71,25 @@ interface Spot {
   readonly y: number;
 }
 
-/** A straight part of an edge. */
-interface Line extends Rect {
-  readonly edge: number;
-}
-
-/** The parts of these edges. */
-function linesOf({ curve, curveStart }: Scene, edges: readonly number[]): Places<Line> {
-  const lines = new Places<Line>();
+/** The straight parts of these edges, which own them. */
+function linesOf({ curve, curveStart }: Scene, edges: readonly number[]): Places {
+  const lines = new Places();
   for (const edge of edges) {
     for (let p = curveStart[edge]; p + 3 < curveStart[edge + 1]; p += 3) {
       const [x0, y0, x1, y1] = [curve[2 * p], curve[2 * p + 1], curve[2 * p + 6], curve[2 * p + 7]];
-      lines.add({ edge, x: Math.min(x0, x1), y: Math.min(y0, y1), w: Math.abs(x1 - x0), h: Math.abs(y1 - y0) });
+      lines.add(Math.min(x0, x1), Math.min(y0, y1), Math.abs(x1 - x0), Math.abs(y1 - y0), edge);
     }
   }
   return lines;
 }
 
 /** Where the words of an edge may be: where no other edge with words passes, the longest segment first; else on the longest. */
-function wordSpots({ curve, curveStart }: Scene, e: number, wide: number, lines: Places<Line>): Spot[] {
+function wordSpots({ curve, curveStart }: Scene, e: number, wide: number, lines: Places): Spot[] {
   const segments: number[] = [];
   for (let p = curveStart[e]; p + 3 < curveStart[e + 1]; p += 3) segments.push(p);
   segments.sort((a, b) => chord(curve, b) - chord(curve, a));
   const spots = segments.map((p) => spotsOn(curve, p, curveStart[e], wide, isUpright(curve, p) ? ROOM : wide));
-  const isAlone = ({ x, y }: Spot) => !lines.meets(x - wide / 2, y - HEIGHT / 2, wide, HEIGHT, ({ edge }) => edge !== e);
+  const isAlone = ({ x, y }: Spot) => !lines.meets(x - wide / 2, y - HEIGHT / 2, wide, HEIGHT, e);
   return [...spots.flat().filter(isAlone), ...spots[0]];
 }
 
@@ -102,14 +105,14 @@ function occupyTitles(scene: Scene, occupied: Occupied): void {
   for (let i = 0; i < scene.frameCount; i++) {
     const item = scene.order[i];
     const plate = titlePlate(scene, item, boxTexts(scene, item));
-    if (plate) occupied.add(plate);
+    if (plate) occupied.add(plate.x, plate.y, plate.w, plate.h);
   }
 }
 
 function occupyBoxes(scene: Scene, occupied: Occupied): void {
   for (let item = 0; item < scene.boxCount; item++) {
     if (scene.shape[item] === Shape.Frame) continue;
-    occupied.add({ x: scene.x[item], y: scene.y[item], w: scene.w[item], h: scene.h[item] });
+    occupied.add(scene.x[item], scene.y[item], scene.w[item], scene.h[item]);
   }
 }
 
@@ -128,12 +131,14 @@ const MOST_OPERANDS = 120;
  * The operand number of an edge, next to its head: on the side that its line does not come from or, if that is taken, on the other. Straight
  * lines have no better side, so they come last.
  */
-function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefined, occupied: Occupied): SceneLabel[] {
+function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefined, taken: () => Occupied): SceneLabel[] {
   if (show === false) return [];
   const { curve, curveStart, tip, edge } = scene;
   const numbered: number[] = [];
   for (let e = 0; e < scene.edgeCount; e++) if (operand[edge[e]] >= 0 && !Number.isNaN(tip[2 * e])) numbered.push(e);
   if (show === undefined && numbered.length > MOST_OPERANDS) return [];
+  if (numbered.length === 0) return [];
+  const occupied = taken();
   const heads = numbered.map((e) => {
     const base = 2 * (curveStart[e + 1] - 1);
     const [x, y] = [curve[base], curve[base + 1]];

@@ -28,9 +28,9 @@ export function measure(visible: Visible, previous?: PreviousPlaces): CompoundGr
   const count = visible.boxCount;
   const width = new Float64Array(count);
   const height = new Float64Array(count);
-  const size: BoxSize = { width: 0, height: 0 };
+  const sizes = new Sizes(visible);
   for (let box = 0; box < count; box++) {
-    planBox(contentOf(visible, box), size);
+    const size = sizes.of(box);
     width[box] = size.width;
     height[box] = size.height;
   }
@@ -54,6 +54,42 @@ export function measure(visible: Visible, previous?: PreviousPlaces): CompoundGr
     previous,
   };
 }
+
+/** Most boxes of a large program have the texts of others, and so their size. Of more texts than this, further ones are not remembered. */
+const MOST_REMEMBERED = 50_000;
+
+class Sizes {
+  /** By title, subtitle, and what else there is to a box without notes and labels. */
+  private readonly remembered = new Map<string, Map<string, (BoxSize | undefined)[]>>();
+  private count = 0;
+
+  constructor(private readonly visible: Visible) {}
+
+  of(box: number): BoxSize {
+    const { visible } = this;
+    if (visible.notes[box]?.length || visible.rows?.[box] || visible.growth || visible.repeat[box] !== 1) return this.planned(box);
+    const title = visible.title[box],
+      subtitle = visible.subtitle[box];
+    const look = shapeOf(visible, box) * 8 + visible.expandable[box] * 4 + (isGroup(visible, box) ? 2 : 0) + (isValue(visible, box) ? 1 : 0);
+    const looks = this.remembered.get(title)?.get(subtitle);
+    const size = looks?.[look] ?? this.planned(box);
+    if (looks) looks[look] = size;
+    else if (this.count++ < MOST_REMEMBERED) {
+      const subtitles = this.remembered.get(title) ?? new Map<string, (BoxSize | undefined)[]>();
+      this.remembered.set(title, subtitles.set(subtitle, []));
+      subtitles.get(subtitle)![look] = size;
+    }
+    return size;
+  }
+
+  private planned(box: number): BoxSize {
+    const size: BoxSize = { width: 0, height: 0 };
+    planBox(contentOf(this.visible, box), size);
+    return size;
+  }
+}
+
+const isValue = (visible: Visible, box: number): boolean => visible.kind[box] === BoxKind.Value;
 
 /** Which edges have a number at their head. */
 function isNumbered({ edgeCount, edgeOperand }: Visible): Uint8Array | undefined {
@@ -83,6 +119,6 @@ function contentOf(visible: Visible, box: number): BoxContent {
     expandable: visible.expandable[box] === 1,
     group: isGroup(visible, box),
     repeat: visible.repeat[box],
-    value: visible.kind[box] === BoxKind.Value,
+    value: isValue(visible, box),
   };
 }

@@ -212,7 +212,7 @@ function paintShape(scene: Scene, theme: Theme, item: number, painter: Painter):
 }
 
 export function paintLabel(scene: Scene, theme: Theme, index: number, painter: Painter): void {
-  const label = scene.labels[index];
+  const label = scene.labels.at(index);
   painter.begin("label", index);
   const width = textWidth(label.text, TINY);
   if (label.kind === "cut") {

@@ -1,7 +1,7 @@
 /** Boxes and edges with their final places: the layout as it is, or broken into columns (wrap.ts). The input of `buildScene`. */
 import type { CompoundLayout } from "../layout/types";
 import type { Visible } from "../program/types";
-import type { SceneLabel } from "./types";
+import { type LabelColumns, NO_LABELS } from "./labelColumns";
 
 export interface Placed {
   readonly width: number;
@@ -19,10 +19,14 @@ export interface Placed {
   readonly edgeTarget: Int32Array;
   readonly points: Float64Array;
   readonly pointStart: Int32Array;
-  readonly labels: readonly SceneLabel[];
+  readonly labels: LabelColumns;
 }
 
-export const upTo = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => i);
+export function upTo(count: number): Int32Array {
+  const numbers = new Int32Array(count);
+  for (let i = 0; i < count; i++) numbers[i] = i;
+  return numbers;
+}
 
 /** The layout as it is. */
 export function unwrapped(visible: Visible, layout: CompoundLayout): Placed {
@@ -40,7 +44,7 @@ export function unwrapped(visible: Visible, layout: CompoundLayout): Placed {
     edgeTarget: visible.edgeTarget,
     points: layout.points,
     pointStart: layout.pointStart,
-    labels: [],
+    labels: NO_LABELS,
   };
 }
 

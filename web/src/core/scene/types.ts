@@ -5,6 +5,7 @@
  * The *text* of a box is computed only when it is painted (`boxTexts` of boxText.ts), because most boxes are off screen.
  * Its *colour* is a row of the theme's table (theme.ts), so that changing the theme does not change the scene.
  */
+import type { LabelColumns } from "./labelColumns";
 import type { Shade } from "../base/colour";
 import { CATEGORIES, type LabelRow } from "../program/types";
 
@@ -102,7 +103,7 @@ export interface Scene {
   /** Tip of the arrow head, whose base is the curve's end: (tip[2e], tip[2e+1]). NaN: no head. */
   readonly tip: Float64Array;
 
-  readonly labels: readonly SceneLabel[];
+  readonly labels: LabelColumns;
   /** What the colours mean. */
   readonly legendRows: readonly LegendRow[];
   /** The same at their places below the graph, with the remarks; empty unless requested. */

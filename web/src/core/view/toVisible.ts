@@ -18,32 +18,32 @@ export function finish(placement: Placement, edges: Edges): Visible {
     graph: placement.instances[0].graph,
     grouping: placement.traits.program.groupings.findIndex(({ name }) => name === placement.tree.name),
     boxCount: boxes.count,
-    kind: Uint8Array.from(boxes.kind),
-    parent: Int32Array.from(boxes.parent),
-    open: Uint8Array.from(boxes.open),
-    expandable: Uint8Array.from(boxes.expandable),
-    node: Int32Array.from(boxes.node),
-    group: Int32Array.from(boxes.group),
-    category: Uint8Array.from(boxes.category),
+    kind: new Uint8Array(boxes.kind),
+    parent: new Int32Array(boxes.parent),
+    open: new Uint8Array(boxes.open),
+    expandable: new Uint8Array(boxes.expandable),
+    node: new Int32Array(boxes.node),
+    group: new Int32Array(boxes.group),
+    category: new Uint8Array(boxes.category),
     key: boxes.key,
     title: boxes.title,
     subtitle: boxes.subtitle,
     notes: boxes.notes,
-    repeat: Int32Array.from(boxes.repeat),
-    nodesInside: Int32Array.from(boxes.nodesInside),
+    repeat: new Int32Array(boxes.repeat),
+    nodesInside: new Int32Array(boxes.nodesInside),
     edgeCount: edges.count,
-    edgeSource: Int32Array.from(edges.source),
-    edgeTarget: Int32Array.from(edges.target),
-    edgeKind: Uint8Array.from(edges.kind),
-    edgeNode: Int32Array.from(edges.node),
-    edgeOutput: Int32Array.from(edges.output),
-    edgeCountMerged: Int32Array.from(edges.merged),
-    edgeDistinct: Int32Array.from(edges.distinct),
-    edgeBytes: Float64Array.from(edges.bytes),
+    edgeSource: new Int32Array(edges.source),
+    edgeTarget: new Int32Array(edges.target),
+    edgeKind: new Uint8Array(edges.kind),
+    edgeNode: new Int32Array(edges.node),
+    edgeOutput: new Int32Array(edges.output),
+    edgeCountMerged: new Int32Array(edges.merged),
+    edgeDistinct: new Int32Array(edges.distinct),
+    edgeBytes: new Float64Array(edges.bytes),
     ...(edges.values.length ? { edgeValues: edges.values } : {}),
-    sourcePort: Float32Array.from(edges.sourcePort),
-    targetPort: Float32Array.from(edges.targetPort),
-    edgeOperand: Int32Array.from(edges.operand),
+    sourcePort: new Float32Array(edges.sourcePort),
+    targetPort: new Float32Array(edges.targetPort),
+    edgeOperand: new Int32Array(edges.operand),
     edgeValue: numberValues(edges, placement.boxes),
     ...whereNodesAre(placement),
     keyPrefix: keyPrefixes(placement),
@@ -54,10 +54,13 @@ export function finish(placement: Placement, edges: Edges): Visible {
 /** Edges from the same output of an operation run together; those from a collapsed group are one bundle, whatever is inside. */
 function numberValues(edges: Edges, boxes: Boxes): Int32Array {
   const numbers = new TripleMap(edges.count);
-  return Int32Array.from(edges.source, (source, e) => {
+  const values = new Int32Array(edges.count);
+  for (let e = 0; e < values.length; e++) {
+    const source = edges.source[e];
     const single = boxes.isLeaf(source);
-    return numbers.number(source, single ? edges.node[e] : -1, single ? edges.output[e] * 4 + edges.kind[e] : edges.kind[e]);
-  });
+    values[e] = numbers.number(source, single ? edges.node[e] : -1, single ? edges.output[e] * 4 + edges.kind[e] : edges.kind[e]);
+  }
+  return values;
 }
 
 /** What precedes the names of nodes in the keys of the first instance of each graph. */

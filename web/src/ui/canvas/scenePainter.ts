@@ -3,6 +3,7 @@
  * screen and, in the worker, pictures of parts with too much for one frame.
  */
 import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/painter";
+import { KINDS } from "../../core/scene/labelColumns";
 import { boxStyle, edgeColour, frameStyle } from "../../core/scene/style";
 import type { Theme } from "../../core/scene/theme";
 import { type Scene, type SceneLabel, Shape, type TextRun } from "../../core/scene/types";
@@ -83,17 +84,18 @@ export class ScenePainter {
   }
 
   /** The labels of edges that can be seen. */
-  private labels(context: Context, theme: Theme, { camera, width, height }: Sight, wanted: (label: SceneLabel) => boolean): void {
+  private labels(context: Context, theme: Theme, { camera, width, height }: Sight, wanted: (kind: SceneLabel["kind"]) => boolean): void {
     if (camera.scale < NAMES_ONLY) return;
     const { scene } = this.drawable;
     const margin = 12 / camera.scale;
     const x1 = camera.x + width / camera.scale + margin,
       y1 = camera.y + height / camera.scale + margin;
     const painter = new CanvasPainter(context, camera.scale);
-    scene.labels.forEach((label, i) => {
-      const isSeen = label.x >= camera.x - margin && label.x <= x1 && label.y >= camera.y - margin && label.y <= y1;
-      if (isSeen && wanted(label)) paintLabel(scene, theme, i, painter);
-    });
+    const { x, y, kind } = scene.labels.columns;
+    for (let i = 0; i < x.length; i++) {
+      const isSeen = x[i] >= camera.x - margin && x[i] <= x1 && y[i] >= camera.y - margin && y[i] <= y1;
+      if (isSeen && wanted(KINDS[kind[i]])) paintLabel(scene, theme, i, painter);
+    }
   }
 
   /** Paints these boxes and edges of a scene: this painter's scene, or a copy with its boxes moved (an animation). */
@@ -247,7 +249,7 @@ export class ScenePainter {
     const accented: Theme = { ...theme, edge: theme.selection, faintEdge: theme.selection };
     for (const edge of edges) paintEdge(scene, accented, edge, painter);
     painter.flush();
-    this.labels(context, theme, sight, ({ kind }) => kind !== "operand"); // what the lines have just crossed
+    this.labels(context, theme, sight, (kind) => kind !== "operand"); // what the lines have just crossed
     context.strokeStyle = theme.selection;
     for (const item of items) {
       context.globalAlpha = strong ? 0.18 : 0.1;

@@ -1,9 +1,8 @@
 /** A view as the page holds it: the engine's answer, with its texts unpacked when they are read. */
 import { EdgeKind } from "../../core/program/types";
 import { type Scene, Shape } from "../../core/scene/types";
-import { once } from "../../core/base/memoized";
-import { unpackLabels } from "../engine/packedLabels";
-import { type PackedTexts, textAt } from "../engine/packedTexts";
+import { LabelColumns } from "../../core/scene/labelColumns";
+import { findText, type PackedTexts, textAt, textCount } from "../../core/text/packedTexts";
 import { NOTE_BREAK, type ViewResult } from "../engine/protocol";
 import { type Drawable, ScenePainter } from "./scenePainter";
 import { querySpatial } from "./spatial";
@@ -15,7 +14,7 @@ function lazily<T>(packed: PackedTexts, read: (text: string) => T): readonly T[]
     get(target, name, receiver) {
       const index = typeof name === "string" ? Number(name) : Number.NaN;
       if (Number.isInteger(index)) return read(textAt(packed, index));
-      return name === "length" ? packed.start.length - 1 : Reflect.get(target, name, receiver);
+      return name === "length" ? textCount(packed) : Reflect.get(target, name, receiver);
     },
   });
 }
@@ -36,22 +35,18 @@ export class Shown implements Drawable {
   readonly boxIndex;
   readonly edgeIndex;
   readonly painter: ScenePainter;
-  private numbers: Map<string, number> | undefined;
   private readonly items = new Map<string, number>();
   private readonly near = new Int32Array(4096);
 
   constructor(readonly result: ViewResult) {
-    const { keys, titles, subtitles, noteTexts, labels: packed, ...columns } = result.scene;
-    const labels = once(() => unpackLabels(packed));
+    const { keys, titles, subtitles, noteTexts, labels, ...columns } = result.scene;
     this.scene = {
       ...columns,
       key: lazily(keys, same),
       title: lazily(titles, same),
       subtitle: lazily(subtitles, same),
       notes: lazily(noteTexts, notes),
-      get labels() {
-        return labels();
-      },
+      labels: new LabelColumns(labels),
     };
     this.boxIndex = result.boxIndex;
     this.edgeIndex = result.edgeIndex;
@@ -92,16 +87,11 @@ export class Shown implements Drawable {
     return this.scene.key[this.scene.box[item]];
   }
 
-  /** The box with this key, or -1. The table is built when first needed: most views are replaced before anybody asks. */
+  /** The box with this key, or -1. Looked for in the text of all keys: a table of a million keys would block the page. */
   find(key: string): number {
-    const item = this.items.get(key);
-    if (item !== undefined) return item;
-    if (!this.numbers) {
-      this.numbers = new Map();
-      const { keys } = this.result.scene;
-      for (let i = keys.start.length - 2; i >= 0; i--) this.numbers.set(textAt(keys, i), i);
-    }
-    return this.numbers.get(key) ?? -1;
+    const item = this.items.get(key) ?? findText(this.result.scene.keys, key);
+    this.items.set(key, item);
+    return item;
   }
 
   /** Remembers a box number, which then needs no lookup. */

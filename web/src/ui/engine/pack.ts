@@ -3,25 +3,30 @@ import { bucketBy, type Csr } from "../../core/base/csr";
 import type { CompoundLayout } from "../../core/layout";
 import type { Scene } from "../../core/scene/types";
 import type { Visible } from "../../core/program/types";
+import { packDistinct, packTexts } from "../../core/text/packedTexts";
 import { buildSpatial, type SpatialData } from "../canvas/spatial";
-import { packLabels } from "./packedLabels";
-import { packTexts } from "./packedTexts";
 import { NOTE_BREAK, type PackedScene } from "./protocol";
 
 export function packScene(scene: Scene): PackedScene {
   const { key, title, subtitle, notes, labels, ...columns } = scene;
-  const copies: Record<string, unknown> = {};
-  for (const [name, column] of Object.entries(columns))
-    copies[name] = ArrayBuffer.isView(column) ? (column as Float64Array).slice() : column;
   const count = key.length;
   return {
-    ...(copies as Omit<PackedScene, "keys" | "titles" | "subtitles" | "noteTexts" | "labels">),
+    ...copied(columns),
     keys: packTexts(count, (i) => key[i]),
-    titles: packTexts(count, (i) => title[i]),
-    subtitles: packTexts(count, (i) => subtitle[i]),
-    noteTexts: packTexts(count, (i) => notes[i]?.join(NOTE_BREAK) ?? ""),
-    labels: packLabels(labels),
+    titles: packDistinct(count, (i) => title[i]),
+    subtitles: packDistinct(count, (i) => subtitle[i]),
+    noteTexts: packDistinct(count, (i) => notes[i]?.join(NOTE_BREAK) ?? ""),
+    labels: { ...copied(labels.columns), texts: { ...labels.columns.texts, start: labels.columns.texts.start.slice() } },
   };
+}
+
+/** The same with copies of its columns, which can be transferred. */
+export function copied<Columns extends object>(columns: Columns): Columns {
+  const copies = Object.entries(columns).map(([name, column]) => [
+    name,
+    ArrayBuffer.isView(column) ? (column as Float64Array).slice() : column,
+  ]);
+  return Object.fromEntries(copies) as Columns;
 }
 
 export function indexBoxes(scene: Scene): SpatialData {
@@ -32,7 +37,7 @@ export function indexBoxes(scene: Scene): SpatialData {
     right[i] = x[i] + w[i];
     bottom[i] = y[i] + h[i];
   }
-  return buildSpatial(Float32Array.from(x), Float32Array.from(y), right, bottom);
+  return buildSpatial(new Float32Array(x), new Float32Array(y), right, bottom);
 }
 
 export function indexEdges(scene: Scene): SpatialData {

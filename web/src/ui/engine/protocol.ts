@@ -18,8 +18,8 @@ import type { LaneMethods } from "./laneProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
 import type { TextMethods } from "./textProtocol";
 import type { HistoryRow, NodeReasons, PassFacts, PassRequest } from "./passProtocol";
-import type { PackedLabels } from "./packedLabels";
-import type { PackedTexts } from "./packedTexts";
+import type { PackedLabels } from "../../core/scene/labelColumns";
+import type { PackedTexts } from "../../core/text/packedTexts";
 
 /** Where a program's bytes are. The engine gets them itself, so that the page never handles megabytes. */
 export type WireAt =

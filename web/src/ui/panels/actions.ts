@@ -105,7 +105,7 @@ function paperOf({ background, theme }: Session): Paper {
 
 /** Are operand numbers shown? By default the picture decides. */
 export function showsOperands({ view, shown }: Session): boolean {
-  return view.operands ?? shown?.scene.labels.some(({ kind }) => kind === "operand") ?? false;
+  return view.operands ?? shown?.scene.labels.has("operand") ?? false;
 }
 
 export async function copy(session: Session, text: string, done: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Csr, bucketBy } from "../../base/csr";
+import { type Csr, bucketBy, TripleMap } from "../../base/csr";
 import type { CompoundGraph } from "../types";
 
 /** A growing list of numbers; the number of parts is unknown before the edges are cut. */
@@ -192,20 +192,8 @@ export function cutEdges(graph: CompoundGraph, depth: Int32Array): EdgeParts {
 /** Edges sorted so that those of one value from one source are adjacent, and a number for each such value. */
 function valuesInOrder({ edgeSource, edgeValue }: CompoundGraph): { edges: Int32Array; value: Int32Array } {
   const value = new Int32Array(edgeSource.length);
-  const numberOf = new Map<number, number>();
-  let count = 0;
-  for (let e = 0; e < edgeSource.length; e++) {
-    if (edgeValue[e] < 0) {
-      value[e] = count++;
-      continue;
-    }
-    const key = edgeValue[e] * 0x400000 + edgeSource[e];
-    let number = numberOf.get(key);
-    if (number === undefined) {
-      number = count++;
-      numberOf.set(key, number);
-    }
-    value[e] = number;
-  }
-  return { edges: bucketBy(value, count).value, value };
+  const numbers = new TripleMap(edgeSource.length);
+  for (let e = 0; e < edgeSource.length; e++)
+    value[e] = edgeValue[e] < 0 ? numbers.number(edgeSource[e], -1, e) : numbers.number(edgeSource[e], edgeValue[e], 0);
+  return { edges: bucketBy(value, numbers.size).value, value };
 }

@@ -1,3 +1,4 @@
+import { sortByKey } from "../../base/arrays";
 import { bucketBy, type Csr } from "../../base/csr";
 import { NODE_GAP, RANK_GAP } from "../flat";
 import type { CompoundGraph } from "../types";
@@ -26,21 +27,23 @@ export function farEdges(graph: CompoundGraph, direction: "TB" | "LR"): Uint8Arr
   if (!isDeep && !rows) return undefined;
   const count = graph.edgeSource.length;
   const far = new Uint8Array(count);
-  const spans = Float64Array.from({ length: count }, (_, e) => places.span(e));
+  const spans = new Float64Array(count);
+  for (let e = 0; e < count; e++) spans[e] = places.span(e);
   const { isCrowded, isFanned } = isDeep || !rows ? crowds(graph, places, spans) : rows;
   const { from, to } = places;
   const parts = new Parts(graph.boxCount);
   const isFed = new Uint8Array(graph.boxCount);
-  const candidates: number[] = [];
+  const candidates = new Int32Array(count);
+  let candidateCount = 0;
   for (let e = 0; e < count; e++) {
     isFed[to[e]] = 1;
     if (from[e] === to[e]) continue;
-    if (spans[e] > FAR || isFanned(e) || isCrowded(e)) candidates.push(e);
+    if (spans[e] > FAR || isFanned(e) || isCrowded(e)) candidates[candidateCount++] = e;
     else parts.join(from[e], to[e]);
   }
-  candidates.sort((a, b) => spans[a] - spans[b] || a - b);
+  sortByKey(candidates, 0, candidateCount, spans, new Int32Array(candidateCount));
   const inputs = new Int32Array(graph.boxCount);
-  for (const e of candidates) {
+  for (const e of candidates.subarray(0, candidateCount)) {
     const isInput = !isFed[from[e]] && !graph.container[from[e]];
     const isOneOfFew = inputs[to[e]] < (isDeep ? MOST_INPUTS : 1);
     const mayJoin = isFanned(e) ? !parts.isLinked(from[e]) : !isCrowded(e) || (isDeep && !isInput) || isOneOfFew;

@@ -1,7 +1,6 @@
 /** Where to break a long layout: how many columns, and between which ranks. */
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
-import { upTo } from "../placed";
 
 /** Final pictures are about this much longer along the flow than across. */
 const GOOD_ASPECT = { TB: 1, LR: 1.5 };
@@ -142,17 +141,24 @@ export class Frontier {
 
   /** `start` and `size` are the boxes' extents along the flow; a cut cannot run through edges that lead `far`, which are not drawn as lines. */
   constructor(visible: Visible, start: Float64Array, size: Float64Array, far?: Uint8Array) {
-    const leaves: number[] = [];
-    for (let box = 0; box < visible.boxCount; box++) if (!visible.open[box]) leaves.push(box);
-    const frames = Array.from(upTo(visible.boxCount)).filter((box) => visible.open[box]);
-    this.frameStarts = Float64Array.from(frames, (box) => start[box]).sort();
-    this.frameEnds = Float64Array.from(frames, (box) => start[box] + size[box]).sort();
-    this.boxStarts = Float64Array.from(leaves, (box) => start[box]).sort();
-    this.boxEnds = Float64Array.from(leaves, (box) => start[box] + size[box]).sort();
-    const lines = upTo(visible.edgeCount).filter((e) => !far?.[e]);
-    const [from, to] = [(e: number) => start[visible.edgeSource[e]], (e: number) => start[visible.edgeTarget[e]]];
-    this.edgeStarts = Float64Array.from(lines, (e) => Math.min(from(e), to(e))).sort();
-    this.edgeEnds = Float64Array.from(lines, (e) => Math.max(from(e), to(e))).sort();
+    const { boxCount, edgeCount, open, edgeSource, edgeTarget } = visible;
+    const end = new Float64Array(boxCount);
+    for (let box = 0; box < boxCount; box++) end[box] = start[box] + size[box];
+    const sorted = (places: Float64Array, isFrame: boolean) => places.filter((_, box) => (open[box] === 1) === isFrame).sort();
+    this.frameStarts = sorted(start, true);
+    this.frameEnds = sorted(end, true);
+    this.boxStarts = sorted(start, false);
+    this.boxEnds = sorted(end, false);
+    const [from, to] = [new Float64Array(edgeCount), new Float64Array(edgeCount)];
+    let count = 0;
+    for (let e = 0; e < edgeCount; e++) {
+      if (far?.[e]) continue;
+      const [a, b] = [start[edgeSource[e]], start[edgeTarget[e]]];
+      from[count] = Math.min(a, b);
+      to[count++] = Math.max(a, b);
+    }
+    this.edgeStarts = from.subarray(0, count).sort();
+    this.edgeEnds = to.subarray(0, count).sort();
   }
 
   /** The cheapest place just below some box or frame, within `reach` of the ideal. */

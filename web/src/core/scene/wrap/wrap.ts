@@ -5,6 +5,7 @@
  *
  * Coordinates are along the flow (v) and across it (u), so that left-to-right pictures wrap into rows with the same code.
  */
+import { sortByKey } from "../../base/arrays";
 import { bucketBy } from "../../base/csr";
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
@@ -103,8 +104,7 @@ class Wrapping {
 
   run(): Placed {
     this.spreadFrames();
-    const edges = new EdgeItems(this.visible, this.layout, this.down);
-    this.sortEdges(edges);
+    const edges = this.sortEdges();
     this.cutFrames(edges);
     return this.arrange(edges);
   }
@@ -152,33 +152,54 @@ class Wrapping {
   }
 
   /** Edges within a column stay; the others become stubs. */
-  private sortEdges(edges: EdgeItems): void {
+  private sortEdges(): EdgeItems {
     const { visible, column, lastColumn } = this;
+    const { edgeCount, edgeSource, edgeTarget, edgeValue } = visible;
     const { far } = this.layout;
-    const cut: number[] = [];
-    for (let e = 0; e < visible.edgeCount; e++) {
-      const from = lastColumn[visible.edgeSource[e]];
-      const to = column[visible.edgeTarget[e]];
-      if (from === to && !far?.[e] && this.isWithin(e, from)) edges.keep(e, from);
-      else cut.push(e);
+    const isCut = new Uint8Array(edgeCount);
+    let cutCount = 0;
+    for (let e = 0; e < edgeCount; e++) {
+      const from = lastColumn[edgeSource[e]];
+      if (from === column[edgeTarget[e]] && !far?.[e] && this.isWithin(e, from)) continue;
+      isCut[e] = 1;
+      cutCount++;
     }
-    cut.sort((a, b) => lastColumn[visible.edgeSource[a]] - lastColumn[visible.edgeSource[b]] || this.startV(a) - this.startV(b) || a - b);
-    const numbers = new Map<number, number>();
-    const numberOf = (e: number) => {
-      const value = visible.edgeValue[e] >= 0 ? visible.edgeValue[e] : -1 - e;
-      let number = numbers.get(value);
-      if (number === undefined) {
-        number = numbers.size + 1;
-        numbers.set(value, number);
+    const edges = new EdgeItems(visible, this.layout, this.down, cutCount);
+    const cut = new Int32Array(cutCount);
+    let [at, values] = [0, 0];
+    for (let e = 0; e < edgeCount; e++) {
+      if (!isCut[e]) edges.keep(e, lastColumn[edgeSource[e]]);
+      else {
+        cut[at++] = e;
+        values = Math.max(values, edgeValue[e] + 1);
       }
-      return number;
-    };
-    for (const e of cut) {
-      const to = column[visible.edgeTarget[e]];
-      const entered = this.down && !far?.[e] ? this.enteredFrame(visible.edgeSource[e], visible.edgeTarget[e], to) : -1;
-      edges.cut(e, numberOf(e), lastColumn[visible.edgeSource[e]], to, entered, this.v[entered]);
+    }
+    // One number for each value; an edge without one has a number of its own.
+    const numbers = new Int32Array(values);
+    let count = 0;
+    for (const e of this.inFlowOrder(cut)) {
+      const value = edgeValue[e];
+      if (value < 0) count++;
+      else if (numbers[value] === 0) numbers[value] = ++count;
+      const to = column[edgeTarget[e]];
+      const entered = this.down && !far?.[e] ? this.enteredFrame(edgeSource[e], edgeTarget[e], to) : -1;
+      edges.cut(e, value < 0 ? count : numbers[value], lastColumn[edgeSource[e]], to, entered, this.v[entered]);
     }
     edges.finishStubs();
+    return edges;
+  }
+
+  /** Edges by the column in which they begin, and where there. */
+  private inFlowOrder(edges: Int32Array): Int32Array {
+    const { edgeCount, edgeSource } = this.visible;
+    const start = new Float64Array(edgeCount);
+    for (const e of edges) start[e] = this.startV(e);
+    sortByKey(edges, 0, edges.length, start, new Int32Array(edges.length));
+    return bucketBy(
+      edges.map((e) => this.lastColumn[edgeSource[e]]),
+      this.columns,
+      edges,
+    ).value;
   }
 
   /** The frame before which a number must be, because just before the target it would cover the title of a frame that begins there. */
@@ -216,8 +237,9 @@ class Wrapping {
     const { points, pointStart } = this.layout;
     const [across, along] = this.down ? [0, 1] : [1, 0];
     edges.eachWhole((e, column) => {
-      const ends = [visible.edgeSource[e], visible.edgeTarget[e]];
-      if (ends.every((end) => this.spanningAround(end) < 0)) return;
+      const [source, target] = [visible.edgeSource[e], visible.edgeTarget[e]];
+      if (this.spanningAround(source) < 0 && this.spanningAround(target) < 0) return;
+      const ends = [source, target];
       const around = this.commonFrame(ends[0], ends[1]);
       for (const end of ends) {
         for (let frame = this.spanningAround(end); frame >= 0; frame = visible.parent[frame]) {

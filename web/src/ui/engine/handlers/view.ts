@@ -8,7 +8,7 @@ import type { Colours } from "../../../core/scene/types";
 import { groupingOf } from "../../../core/view/groups/grouping";
 import { ScenePainter } from "../../canvas/scenePainter";
 import { operationsInside } from "../facts";
-import { buffersOf, incidence, indexBoxes, indexEdges, outlineOf, packScene } from "../pack";
+import { buffersOf, copied, incidence, indexBoxes, indexEdges, outlineOf, packScene } from "../pack";
 import { firstChange } from "../passAnswers";
 import { boxMarks, changeLegend, changeMarks } from "../passView";
 import type { ViewRequest, ViewResult } from "../protocol";
@@ -72,8 +72,8 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
     folded: visible.folded.slice(),
     outline: outline.order,
     outlineDepth: outline.depth,
-    boxIndex: structuredClone(boxIndex),
-    edgeIndex: structuredClone(edgeIndex),
+    boxIndex: copied(boxIndex),
+    edgeIndex: copied(edgeIndex),
     incidentStart,
     incidentEdge,
     ...(scene.edgeSource === visible.edgeSource
