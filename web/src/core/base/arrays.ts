@@ -32,6 +32,13 @@ export function sortByKey(ids: Int32Array, from: number, to: number, key: ArrayL
   }
 }
 
+/** 0, 1, 2, … */
+export function upTo(count: number): Int32Array {
+  const numbers = new Int32Array(count);
+  for (let i = 0; i < count; i++) numbers[i] = i;
+  return numbers;
+}
+
 /** Prefix counts over positions 0…size-1, updated and asked in logarithmic time (a Fenwick tree). */
 export class PrefixCounter {
   private readonly tree: Int32Array;

@@ -1,4 +1,5 @@
 /** Boxes and edges with their final places: the layout as it is, or broken into columns (wrap.ts). The input of `buildScene`. */
+import { upTo } from "../base/arrays";
 import type { CompoundLayout } from "../layout/types";
 import type { Visible } from "../program/types";
 import { type LabelColumns, NO_LABELS } from "./labelColumns";
@@ -20,12 +21,6 @@ export interface Placed {
   readonly points: Float64Array;
   readonly pointStart: Int32Array;
   readonly labels: LabelColumns;
-}
-
-export function upTo(count: number): Int32Array {
-  const numbers = new Int32Array(count);
-  for (let i = 0; i < count; i++) numbers[i] = i;
-  return numbers;
 }
 
 /** The layout as it is. */

@@ -1,4 +1,5 @@
 /** From a view and its scene to what the page gets: copies that are transferred whole, with the indexes that painting and picking need. */
+import { sortByKey, upTo } from "../../core/base/arrays";
 import { bucketBy, type Csr } from "../../core/base/csr";
 import type { CompoundLayout } from "../../core/layout";
 import type { Scene } from "../../core/scene/types";
@@ -88,7 +89,9 @@ export function outlineOf(
   const firstChild = new Int32Array(boxCount + 1).fill(-1);
   const nextSibling = new Int32Array(boxCount).fill(-1);
   const [along, across] = direction === "TB" ? [y, x] : [x, y];
-  const placed = Int32Array.from({ length: boxCount }, (_, box) => box).sort((a, b) => along[a] - along[b] || across[a] - across[b]);
+  const placed = upTo(boxCount);
+  const spare = new Int32Array(boxCount);
+  for (const key of [across, along]) sortByKey(placed, 0, boxCount, key, spare);
   for (let i = boxCount - 1; i >= 0; i--) {
     const box = placed[i];
     const above = parent[box] < 0 ? boxCount : parent[box];

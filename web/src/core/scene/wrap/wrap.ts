@@ -5,13 +5,13 @@
  *
  * Coordinates are along the flow (v) and across it (u), so that left-to-right pictures wrap into rows with the same code.
  */
-import { sortByKey } from "../../base/arrays";
+import { sortByKey, upTo } from "../../base/arrays";
 import { bucketBy } from "../../base/csr";
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
 import { below, cutLines, evenColumns, type Flow, Frontier, goodColumns, offAspect, outermostFrames } from "./cuts";
 import { EdgeItems, STUB_ROOM } from "./edges";
-import { depths, type Placed, upTo } from "../placed";
+import { depths, type Placed } from "../placed";
 
 const COLUMN_GAP = 56;
 const PADDING = 14;

@@ -36,20 +36,19 @@ function labels(program: ProgramData, node: number): string[] {
   return [...texts, whole];
 }
 
-/** For a graph, the shortest label of each parameter that no other parameter of the graph has. */
+/** For a graph, the shortest label of each parameter that no other parameter of the graph has, where that is not its first. */
 const distinctLabels = memoized((program: ProgramData) => {
   const byGraph = new Map<number, ReadonlyMap<number, string>>();
   return (graph: number): ReadonlyMap<number, string> => {
     let distinct = byGraph.get(graph);
     if (!distinct) {
       const { start, value } = indexOf(program).parameters;
-      const choices = Array.from(value.subarray(start[graph], start[graph + 1]), (node) => ({
-        node,
-        labels: labels(program, node),
-        at: 0,
-      }));
-      while (lengthen(choices));
-      distinct = new Map(choices.map(({ node, labels, at }) => [node, labels[at]]));
+      const choices: { readonly node: number; readonly labels: readonly string[]; at: number }[] = [];
+      for (let i = start[graph]; i < start[graph + 1]; i++)
+        choices.push({ node: value[i], labels: labels(program, value[i]), at: 0 });
+      const hasChoice = choices.some((choice) => choice.labels.length > 1);
+      while (hasChoice && lengthen(choices));
+      distinct = new Map(choices.filter(({ at }) => at > 0).map((choice) => [choice.node, choice.labels[choice.at]]));
       byGraph.set(graph, distinct);
     }
     return distinct;

@@ -7,6 +7,7 @@
  */
 
 import { numberless } from "./assignUngrouped";
+import { sortByKey, upTo } from "../../base/arrays";
 import { mix } from "../../base/csr";
 import { nodeLabels } from "./nodeHash";
 import type { Traits } from "../traits";
@@ -144,8 +145,9 @@ export class Contents {
 }
 
 function sortBy(nodes: Int32Array, keys: Int32Array): Int32Array {
-  const order = Array.from(nodes.keys()).sort((i, j) => keys[i] - keys[j] || i - j);
-  return Int32Array.from(order, (i) => nodes[i]);
+  const order = upTo(nodes.length);
+  sortByKey(order, 0, order.length, keys, new Int32Array(order.length));
+  return order.map((i) => nodes[i]);
 }
 
 /** Lists nodes so that every group's nodes, with those of the groups inside, are adjacent. */

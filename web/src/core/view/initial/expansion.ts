@@ -14,7 +14,7 @@ import { type Folding, findRepeats } from "../groups/fold";
 import { type GroupTree, groupTree } from "../groups/tree";
 import { traitsOf } from "../traits";
 import { PAGE } from "./depth";
-import { openLoopCount, openLoops } from "./loops";
+import { hasLoops, openLoopCount, openLoops } from "./loops";
 
 /** More edges per box than this are a tangle. */
 const EDGES_PER_BOX = 4;
@@ -75,6 +75,7 @@ function expand(program: ProgramData, plain: ViewSpec): Expansion {
 
 /** The loops over layers rather than other groups, where both do not fit on a page. */
 function openOnlyLoops(program: ProgramData, plain: ViewSpec, other: Expansion): Expansion | undefined {
+  if (!hasLoops(program, other.view.graph)) return undefined;
   const { soleLevels } = groupTree(traitsOf(program), groupingOf(program, plain.groupBy));
   const spec = { ...plain, calls: false, depth: soleLevels[other.view.graph] };
   const bare = build(program, spec);

@@ -46,6 +46,11 @@ export function openLoops(
   return best.view === first ? undefined : best;
 }
 
+/** Has a graph loops that may be opened at first? */
+export function hasLoops(program: ProgramData, graph: number): boolean {
+  return largestLoops(program, graph).length > 0;
+}
+
 /** How many of the largest loops of a graph are open in a view of it. */
 export function openLoopCount(program: ProgramData, view: Visible): number {
   return largestLoops(program, view.graph).filter((loop) => isOpenLoop(view, loop)).length;
