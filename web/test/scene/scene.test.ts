@@ -109,7 +109,9 @@ describe("scene", () => {
   it("numbers operands side by side, never one over another", () => {
     const edges = Array.from({ length: 14 }, () => ["from", "to"] as const);
     const visible = { ...visibleOf([{ id: "from" }, { id: "to" }], edges), edgeOperand: Int32Array.from(edges.keys()) };
-    const numbers = [...sceneOf({ ...visible, targetPort: new Float32Array(14).fill(0.5) }).labels].filter(({ kind }) => kind === "operand");
+    const numbers = [...sceneOf({ ...visible, targetPort: new Float32Array(14).fill(0.5) }).labels].filter(
+      ({ kind }) => kind === "operand",
+    );
     expect(numbers.length).toBeGreaterThan(0);
     for (const [i, a] of numbers.entries())
       for (const b of numbers.slice(0, i))

@@ -32,6 +32,13 @@ export function sortByKey(ids: Int32Array, from: number, to: number, key: ArrayL
   }
 }
 
+/** The same numbers with room for more behind them. */
+export function withRoom<T extends Float64Array | Int32Array | Uint8Array>(column: T, room: number): T {
+  const longer = new (column.constructor as new (length: number) => T)(room);
+  longer.set(column);
+  return longer;
+}
+
 /** 0, 1, 2, … */
 export function upTo(count: number): Int32Array {
   const numbers = new Int32Array(count);

@@ -142,6 +142,7 @@ export function compose(arrangement: Arrangement, request: PictureRequest, { pro
   const scene = buildScene(program, explained, placed, {
     direction,
     legend: request.legend ?? false,
+    regions: wrapped === "screen" && !request.legend,
     operands: spec.operands,
     ...(request.emphasis ? { emphasis: namedBoxes(spec) } : {}),
     ...request.colours?.(visible),

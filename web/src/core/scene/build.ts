@@ -11,6 +11,7 @@ import { mixOf, noMix } from "./categoryShares";
 import { overlayRows, overlayTexts } from "./fileOverlays";
 import { categoryPaints } from "./categoryFill";
 import { depths, type Placed } from "./placed";
+import { type Regions, regionsOf } from "./regions";
 import { type Scene, type SceneOptions, Shape } from "./types";
 
 const MEGABYTE = 1 << 20;
@@ -84,6 +85,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     edgeShades: highlights?.shades ?? [],
     ...curves,
     labels: numbers,
+    regions: options.regions ? moved(regionsOf(program, visible, placed), margin) : undefined,
     legendRows: rows,
     legend: legend.entries.map((entry) => ({ ...entry, x: entry.x + margin, y: entry.y + graphHeight - 4 })),
     remarks: visible.remarks,
@@ -94,6 +96,10 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     showOperands: options.operands,
   });
   return { ...unlabelled, labels: numbers.after(labels, 0) };
+}
+
+function moved(regions: Regions | undefined, by: number): Regions | undefined {
+  return regions && { ...regions, x: shifted(regions.x, by), y: shifted(regions.y, by) };
 }
 
 function emphasised(visible: Visible, placed: Placed, { emphasis: keys, strong }: SceneOptions): Uint8Array {

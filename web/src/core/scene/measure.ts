@@ -70,16 +70,26 @@ class Sizes {
     if (visible.notes[box]?.length || visible.rows?.[box] || visible.growth || visible.repeat[box] !== 1) return this.planned(box);
     const title = visible.title[box],
       subtitle = visible.subtitle[box];
-    const look = shapeOf(visible, box) * 8 + visible.expandable[box] * 4 + (isGroup(visible, box) ? 2 : 0) + (isValue(visible, box) ? 1 : 0);
-    const looks = this.remembered.get(title)?.get(subtitle);
+    const look =
+      shapeOf(visible, box) * 8 + visible.expandable[box] * 4 + (isGroup(visible, box) ? 2 : 0) + (isValue(visible, box) ? 1 : 0);
+    const looks = this.looksOf(title, subtitle);
     const size = looks?.[look] ?? this.planned(box);
     if (looks) looks[look] = size;
-    else if (this.count++ < MOST_REMEMBERED) {
-      const subtitles = this.remembered.get(title) ?? new Map<string, (BoxSize | undefined)[]>();
-      this.remembered.set(title, subtitles.set(subtitle, []));
-      subtitles.get(subtitle)![look] = size;
-    }
     return size;
+  }
+
+  private looksOf(title: string, subtitle: string): (BoxSize | undefined)[] | undefined {
+    let subtitles = this.remembered.get(title);
+    let looks = subtitles?.get(subtitle);
+    if (looks || this.count === MOST_REMEMBERED) return looks;
+    this.count++;
+    if (!subtitles) {
+      subtitles = new Map();
+      this.remembered.set(title, subtitles);
+    }
+    looks = [];
+    subtitles.set(subtitle, looks);
+    return looks;
   }
 
   private planned(box: number): BoxSize {

@@ -6,6 +6,7 @@
  * Its *colour* is a row of the theme's table (theme.ts), so that changing the theme does not change the scene.
  */
 import type { LabelColumns } from "./labelColumns";
+import type { Regions } from "./regions";
 import type { Shade } from "../base/colour";
 import { CATEGORIES, type LabelRow } from "../program/types";
 
@@ -104,6 +105,8 @@ export interface Scene {
   readonly tip: Float64Array;
 
   readonly labels: LabelColumns;
+  /** Names of groups for a map, where boxes are without frames; screens only. */
+  readonly regions?: Regions | undefined;
   /** What the colours mean. */
   readonly legendRows: readonly LegendRow[];
   /** The same at their places below the graph, with the remarks; empty unless requested. */
@@ -204,6 +207,8 @@ export interface SceneOptions extends Colours {
   readonly margin?: number;
   /** Put a legend below the picture (for files; the page has its own). */
   readonly legend?: boolean;
+  /** Name groups for a map. */
+  readonly regions?: boolean;
   /** Numbers at the heads of edges whose order matters; undefined: where there are few. */
   readonly operands?: boolean | undefined;
   /** Keys of the boxes that are the subject of the picture. */

@@ -3,12 +3,12 @@
  * says anything that is not meant. A longer name is elided.
  */
 import { type Scene, Shape, type TextRun } from "../../core/scene/types";
-import { elideMiddle, textWidth } from "../../core/text/measure";
+import { BOLD_WEIGHT, elideMiddle, FONT_STACK, textWidth } from "../../core/text/measure";
 
 /** Below this scale small text cannot be read: boxes and frames show only their names. */
 export const NAMES_ONLY = 0.75;
 /** The largest letters of a name then, in pixels of the screen, and the smallest: rather than less, names are elided. */
-const LARGEST = 13;
+export const LARGEST = 13;
 const SMALLEST = 7;
 const SMALLEST_FRAME = 8;
 /** Height of a frame's title in the scene. */
@@ -24,6 +24,8 @@ const MOST_MEASURED = 2000;
 /** The space beside a name in its box, in units of the scene. */
 export const NAME_MARGIN = 2;
 const GAP = 0.4;
+
+export const fontOf = (size: number, bold: boolean) => `${bold ? BOLD_WEIGHT : 400} ${size}px ${FONT_STACK}`;
 
 /** A name on one line, as it is drawn: what fits of it, and "×12" behind it. */
 export interface Name {

@@ -7,14 +7,25 @@ import { KINDS } from "../../core/scene/labelColumns";
 import { boxStyle, edgeColour, frameStyle } from "../../core/scene/style";
 import type { Theme } from "../../core/scene/theme";
 import { type Scene, type SceneLabel, Shape, type TextRun } from "../../core/scene/types";
-import { BOLD_WEIGHT, FONT_STACK } from "../../core/text/measure";
 import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { memoized } from "../../core/base/memoized";
 import { Occupied } from "../../core/base/occupied";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
 import { blocksOf, Contents, MAP, namedBlocks, paintBlock } from "./map";
-import { blockNameSize, frameNameSize, type Name, nameIn, NAMES_ONLY, nameSize, NAME_MARGIN, type NameSizes, nameSizes } from "./names";
+import {
+  blockNameSize,
+  fontOf,
+  frameNameSize,
+  type Name,
+  nameIn,
+  NAMES_ONLY,
+  nameSize,
+  NAME_MARGIN,
+  type NameSizes,
+  nameSizes,
+} from "./names";
+import { paintRegionNames } from "./regionNames";
 import { querySpatial, type SpatialData } from "./spatial";
 
 /** A scene with the indexes that painting and picking need. */
@@ -188,6 +199,8 @@ export class ScenePainter {
       context.globalAlpha = opacity ? opacity(name.item) : 1;
       paintFrameName(context, theme, scene, name, sight);
     }
+    paintRegionNames(context, theme, scene, sight, occupied);
+    setCamera(context, sight);
     context.globalAlpha = 1;
   }
 
@@ -355,8 +368,6 @@ function paintName(context: Context, name: Name, size: number, left: number, bas
   context.fillStyle = accent;
   context.fillText(name.times, left + name.timesAt, baseline);
 }
-
-const fontOf = (size: number, bold: boolean) => `${bold ? BOLD_WEIGHT : 400} ${size}px ${FONT_STACK}`;
 
 const line = new Float64Array(8);
 

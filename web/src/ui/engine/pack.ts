@@ -17,16 +17,16 @@ export function packScene(scene: Scene): PackedScene {
     titles: packDistinct(count, (i) => title[i]),
     subtitles: packDistinct(count, (i) => subtitle[i]),
     noteTexts: packDistinct(count, (i) => notes[i]?.join(NOTE_BREAK) ?? ""),
-    labels: { ...copied(labels.columns), texts: { ...labels.columns.texts, start: labels.columns.texts.start.slice() } },
+    labels: copied(labels.columns),
   };
 }
 
-/** The same with copies of its columns, which can be transferred. */
+/** The same with copies of its columns, also of those in objects in it, which can be transferred. */
 export function copied<Columns extends object>(columns: Columns): Columns {
-  const copies = Object.entries(columns).map(([name, column]) => [
-    name,
-    ArrayBuffer.isView(column) ? (column as Float64Array).slice() : column,
-  ]);
+  const copies = Object.entries(columns).map(([name, column]: [string, unknown]) => {
+    if (ArrayBuffer.isView(column)) return [name, (column as Float64Array).slice()];
+    return [name, typeof column === "object" && column !== null && !Array.isArray(column) ? copied(column) : column];
+  });
   return Object.fromEntries(copies) as Columns;
 }
 

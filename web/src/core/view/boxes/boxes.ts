@@ -1,41 +1,53 @@
 /** The boxes of a view under construction: columns that grow. */
 
+import { withRoom } from "../../base/arrays";
 import { BoxKind } from "../../program/types";
 
+const FIRST_ROOM = 64;
+
 export class Boxes {
-  readonly kind: number[] = [];
-  readonly parent: number[] = [];
-  readonly open: number[] = [];
-  readonly expandable: number[] = [];
-  readonly node: number[] = [];
-  readonly group: number[] = [];
-  readonly category: number[] = [];
+  count = 0;
+  /** These have room for further boxes behind the last, and are replaced by longer ones: never keep one while boxes are added. */
+  kind = new Uint8Array(FIRST_ROOM);
+  open = new Uint8Array(FIRST_ROOM);
+  expandable = new Uint8Array(FIRST_ROOM);
+  category = new Uint8Array(FIRST_ROOM);
+  parent = new Int32Array(FIRST_ROOM);
+  node = new Int32Array(FIRST_ROOM);
+  group = new Int32Array(FIRST_ROOM);
+  repeat = new Int32Array(FIRST_ROOM);
+  nodesInside = new Int32Array(FIRST_ROOM);
   readonly key: string[] = [];
   readonly title: string[] = [];
   readonly subtitle: string[] = [];
   readonly notes: (string[] | undefined)[] = [];
-  readonly repeat: number[] = [];
-  readonly nodesInside: number[] = [];
-
-  get count(): number {
-    return this.kind.length;
-  }
 
   add(kind: BoxKind, parent: number, key: string, node: number, group: number): number {
-    this.kind.push(kind);
-    this.parent.push(parent);
-    this.open.push(0);
-    this.expandable.push(0);
-    this.node.push(node);
-    this.group.push(group);
-    this.category.push(0);
+    if (this.count === this.kind.length) this.grow();
+    const box = this.count++;
+    this.kind[box] = kind;
+    this.parent[box] = parent;
+    this.node[box] = node;
+    this.group[box] = group;
+    this.repeat[box] = 1;
     this.key.push(key);
     this.title.push("");
     this.subtitle.push("");
     this.notes.push(undefined);
-    this.repeat.push(1);
-    this.nodesInside.push(0);
-    return this.kind.length - 1;
+    return box;
+  }
+
+  private grow(): void {
+    const room = 2 * this.count;
+    this.kind = withRoom(this.kind, room);
+    this.open = withRoom(this.open, room);
+    this.expandable = withRoom(this.expandable, room);
+    this.category = withRoom(this.category, room);
+    this.parent = withRoom(this.parent, room);
+    this.node = withRoom(this.node, room);
+    this.group = withRoom(this.group, room);
+    this.repeat = withRoom(this.repeat, room);
+    this.nodesInside = withRoom(this.nodesInside, room);
   }
 
   /** Is it drawn as one operation, not as a container? */

@@ -44,8 +44,7 @@ const distinctLabels = memoized((program: ProgramData) => {
     if (!distinct) {
       const { start, value } = indexOf(program).parameters;
       const choices: { readonly node: number; readonly labels: readonly string[]; at: number }[] = [];
-      for (let i = start[graph]; i < start[graph + 1]; i++)
-        choices.push({ node: value[i], labels: labels(program, value[i]), at: 0 });
+      for (let i = start[graph]; i < start[graph + 1]; i++) choices.push({ node: value[i], labels: labels(program, value[i]), at: 0 });
       const hasChoice = choices.some((choice) => choice.labels.length > 1);
       while (hasChoice && lengthen(choices));
       distinct = new Map(choices.filter(({ at }) => at > 0).map((choice) => [choice.node, choice.labels[choice.at]]));

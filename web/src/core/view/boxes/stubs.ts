@@ -27,7 +27,7 @@ export function addStubs(placement: Placement, edges: Edges): void {
   const { boxes } = placement;
   const boxCount = boxes.count;
   const leaving = bucketBy(
-    Int32Array.from(edges.source, (box, e) => (edges.kind[e] === EdgeKind.Data ? box : -1)),
+    edges.source.subarray(0, edges.count).map((box, e) => (edges.kind[e] === EdgeKind.Data ? box : -1)),
     boxCount,
   );
   /** Edges that become stubs at their target. */

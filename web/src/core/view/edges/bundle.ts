@@ -11,7 +11,7 @@ export function bundleEdges(edges: Edges): void {
   const pairs = new TripleMap(edges.count);
   const size: number[] = [];
   const first: number[] = [];
-  const pair = edges.source.map((source, e) => {
+  const pair = edges.source.subarray(0, edges.count).map((source, e) => {
     if (edges.kind[e] !== EdgeKind.Data) return -1;
     const number = pairs.number(source, edges.target[e], 0);
     if (number === size.length) {

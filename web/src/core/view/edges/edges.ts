@@ -2,21 +2,26 @@
 
 import { EdgeKind, type ProgramData } from "../../program/types";
 import type { Boxes } from "../boxes/boxes";
+import { withRoom } from "../../base/arrays";
 import { TripleMap } from "../../base/csr";
 
+const FIRST_ROOM = 64;
+
 export class Edges {
-  readonly source: number[] = [];
-  readonly target: number[] = [];
-  readonly kind: number[] = [];
-  readonly node: number[] = [];
-  readonly output: number[] = [];
-  readonly merged: number[] = [];
-  readonly distinct: number[] = [];
-  readonly bytes: number[] = [];
-  readonly sourcePort: number[] = [];
-  readonly targetPort: number[] = [];
+  count = 0;
+  /** These have room for further edges behind the last, and are replaced by longer ones: never keep one while edges are added. */
+  source: Int32Array = new Int32Array(FIRST_ROOM);
+  target: Int32Array = new Int32Array(FIRST_ROOM);
+  kind: Uint8Array = new Uint8Array(FIRST_ROOM);
+  node: Int32Array = new Int32Array(FIRST_ROOM);
+  output: Int32Array = new Int32Array(FIRST_ROOM);
+  merged: Int32Array = new Int32Array(FIRST_ROOM);
+  distinct: Int32Array = new Int32Array(FIRST_ROOM);
+  bytes: Float64Array = new Float64Array(FIRST_ROOM);
+  sourcePort: Float64Array = new Float64Array(FIRST_ROOM);
+  targetPort: Float64Array = new Float64Array(FIRST_ROOM);
   /** Which operand of its target the value is, if the order matters and the box does not show it; -1 otherwise. */
-  readonly operand: number[] = [];
+  operand: Int32Array = new Int32Array(FIRST_ROOM);
   /** The values that each edge carries, as positions in the table of outputs, if they are kept. */
   readonly values: number[][] = [];
   private readonly numbers: TripleMap;
@@ -29,10 +34,6 @@ export class Edges {
     private readonly keepsValues = false,
   ) {
     this.numbers = new TripleMap(expected);
-  }
-
-  get count(): number {
-    return this.source.length;
   }
 
   /**
@@ -50,7 +51,7 @@ export class Edges {
     );
     const carried = this.carried.size;
     const again = !single && this.carried.number(number, node, output) < carried;
-    if (number < this.source.length) {
+    if (number < this.count) {
       if (!repeated) this.merged[number]++;
       if (!again) {
         this.distinct[number]++;
@@ -59,43 +60,52 @@ export class Edges {
       }
       return number;
     }
-    this.source.push(source);
-    this.target.push(target);
-    this.kind.push(kind);
-    this.node.push(node);
-    this.output.push(output);
-    this.merged.push(1);
-    this.distinct.push(1);
-    this.bytes.push(this.bytesOf(node, output));
-    this.sourcePort.push(Number.NaN);
-    this.targetPort.push(Number.NaN);
-    this.operand.push(-1);
+    if (this.count === this.source.length) this.grow();
+    const edge = this.count++;
+    this.source[edge] = source;
+    this.target[edge] = target;
+    this.kind[edge] = kind;
+    this.node[edge] = node;
+    this.output[edge] = output;
+    this.merged[edge] = 1;
+    this.distinct[edge] = 1;
+    this.bytes[edge] = this.bytesOf(node, output);
+    this.sourcePort[edge] = Number.NaN;
+    this.targetPort[edge] = Number.NaN;
+    this.operand[edge] = -1;
     if (this.keepsValues) this.values.push(this.positions(node, output));
     return number;
+  }
+
+  private grow(): void {
+    const room = 2 * this.count;
+    this.source = withRoom(this.source, room);
+    this.target = withRoom(this.target, room);
+    this.kind = withRoom(this.kind, room);
+    this.node = withRoom(this.node, room);
+    this.output = withRoom(this.output, room);
+    this.merged = withRoom(this.merged, room);
+    this.distinct = withRoom(this.distinct, room);
+    this.bytes = withRoom(this.bytes, room);
+    this.sourcePort = withRoom(this.sourcePort, room);
+    this.targetPort = withRoom(this.targetPort, room);
+    this.operand = withRoom(this.operand, room);
   }
 
   /** Removes the marked edges. */
   remove(gone: Uint8Array): void {
     if (!gone.includes(1)) return;
-    const columns: unknown[][] = [
-      this.source,
-      this.target,
-      this.kind,
-      this.node,
-      this.output,
-      this.merged,
-      this.distinct,
-      this.bytes,
-      this.sourcePort,
-      this.targetPort,
-      this.operand,
-      this.values,
-    ];
-    for (const column of columns) {
-      let count = 0;
-      for (let e = 0; e < column.length; e++) if (!gone[e]) column[count++] = column[e];
-      column.length = count;
+    const { source, target, kind, node, output, merged, distinct, bytes, sourcePort, targetPort, operand, values } = this;
+    const columns = [source, target, kind, node, output, merged, distinct, bytes, sourcePort, targetPort, operand];
+    let left = 0;
+    for (let e = 0; e < this.count; e++) {
+      if (gone[e]) continue;
+      if (left < e) for (const column of columns) column[left] = column[e];
+      if (this.keepsValues) values[left] = values[e];
+      left++;
     }
+    this.count = left;
+    if (this.keepsValues) values.length = left;
   }
 
   private bytesOf(node: number, output: number): number {

@@ -57,7 +57,7 @@ export function tiedTexts({ traits, boxes, instances }: Placement, edges: Edges)
     }
   }
   if (carrying.size === 0) return undefined;
-  return edges.source.map((source, e) => {
+  return Array.from(edges.source.subarray(0, edges.count), (source, e) => {
     if (edges.kind[e] !== EdgeKind.Data || !carrying.has(source * boxes.count + edges.target[e])) return undefined;
     return edges.distinct[e] > 1 ? `×${edges.distinct[e]}, a tied weight` : "tied weight";
   });
