@@ -1,10 +1,11 @@
 """How many links of backward operations lead to the line that they differentiate, and whether what is saved is what JAX says.
 
-    python benchmarks/backward_lines.py [--keep] [STEP …]
+    python benchmarks/backward_lines.py [--keep] [--links] [STEP …]
 
 The truth is not read by opscope: names and stack frames come from the text of XLA and from JAX's equations. JAX keeps the line of an
 operation through transposition, so a right link leads to a forward operation of the same line, or, for the backward function of a
-custom_vjp, which has the line of its call, to one that this line called. Saved values are compared with `saved_residuals`.
+custom_vjp, which has the line of its call, to one that this line called. Saved values are compared with `saved_residuals`,
+unless only `--links` are asked for.
 `--keep` appends the figures to benchmarks/results/backward_lines.jsonl.
 """
 
@@ -175,8 +176,9 @@ def main(words: list[str]) -> None:
             print(f"{name:24} {stage:6} {counts.backward:8} {counts.linked:7} {right:>16} {counts.recomputed:11} {repeats:>16}")
             figures.append(Figure("links to the same line", share, "%", f"{name} ({stage})", counts.backward, at_least=95))
     if "--links" in words:
-        return
-    print(f"\n{'step':24} {'':10} {'values':>7} {'bytes':>12}")
+        names = []
+    else:
+        print(f"\n{'step':24} {'':10} {'values':>7} {'bytes':>12}")
     for name in names:
         saved = saved_of(STEPS[name]())
         for stage, (values, size) in saved.items():

@@ -38,7 +38,11 @@ SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "hlo"
         ("model/dense/MatMul", ("model", "dense"), ""),
         ("jit(f)/(transpose(jvp(LM))/embed/add:transpose(jvp(LM))/head/dot:transpose(jvp(LM))/head/add)", ("f", "LM"), "backward"),
         ("jit(f)/jvp(LM)/(mlp/dot_general:mlp/up/dot_general)", ("f", "LM", "mlp"), "forward"),
-        ("jit(f)/(jvp(LM)/add:transpose(jvp(LM))/add)", ("f", "LM"), ""),
+        ("jit(f)/(jvp(LM)/add:transpose(jvp(LM))/add)", ("f", "LM"), "backward"),
+        ("jit(f)/(jvp(LM)/add:update/add)", ("f",), ""),
+        ("layers/layers/checkpoint/rematted_computation/block/mul", ("layers", "block"), "recomputed"),
+        ("layers/layers/remat2", ("layers",), ""),
+        ("layers/layers/mul", ("layers", "layers"), ""),
         ("(jit(f)/a/add:jit(g)/b/add)", (), ""),
     ],
 )

@@ -11,7 +11,8 @@ backward half. The rules:
 - differentiating a checkpoint names the scope twice, `transpose(jvp(layer))/jvp(layer)/checkpoint`, in a scan `layer/layer/checkpoint`:
   it counts once;
 - of merged names `a;b`, the first counts;
-- of the names of combined collectives, `a/(b/c:b/d)`, what all have in common counts: a/b.
+- of the names of combined collectives, `a/(b/c:b/d)`, what all have in common counts: a/b. One that combines the loss with gradients runs
+  when the gradients are there, so it belongs to the backward half.
 """
 
 from __future__ import annotations
@@ -112,12 +113,15 @@ def _combined(op_name: str) -> list[str]:
 
 
 def _common(scopes: list[Scope]) -> Scope:
-    """The path that scopes share from the outside in, and the transformations that all of them went through."""
+    """The path that scopes share from the outside in, and the transformations that all of them (of the latest half) went through."""
     levels = zip(*(scope.path for scope in scopes), strict=False)
     path = tuple(names[0] for names in takewhile(lambda names: len({*names}) == 1, levels))
-    shared = set.intersection(*({*scope.transforms} for scope in scopes))
-    is_one_half = len({scope.direction for scope in scopes}) == 1
-    return Scope(path, (), tuple(each for each in scopes[0].transforms if each in shared and is_one_half))
+    halves = {scope.direction for scope in scopes}
+    latest = [scope for scope in scopes if scope.direction == BACKWARD] if halves == {FORWARD, BACKWARD} else scopes
+    if len({scope.direction for scope in latest}) > 1:
+        return Scope(path)
+    shared = set.intersection(*({*scope.transforms} for scope in latest))
+    return Scope(path, (), tuple(each for each in latest[0].transforms if each in shared))
 
 
 def _parse(op_name: str) -> Scope:
