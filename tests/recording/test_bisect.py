@@ -132,3 +132,16 @@ def test_notes_alone_answer_what_reading_all_passes_does(dump: Path) -> None:
         assert why_in_texts(str(dump), name) == why(recording, name)
     assert why_pair_in_texts(str(dump), "dot.3", "tanh.4") == why_pair(recording, "dot.3", "tanh.4")
     assert why_in_texts(str(dump), "negate.1") is None, "a name of the fused computation, for which passes are read"
+
+
+def test_the_history_of_a_node_has_its_passes_and_its_source_lines(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of any pass that has a node of that name, in one command."""
+    assert main(["passes", str(dump), "--history", "tanh.4"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["#", "pass", "evidence", "what", "it", "did"]
+    assert any(line.startswith("5  outer / fusion") and line.endswith("tanh.4, negate.5 fused into fusion.12") for line in lines)
+    assert main(["passes", str(dump), "--history", "tanh.4", "--json"]) == 0
+    (past,) = json.loads(capsys.readouterr().out)
+    assert past["module"] == "module_0007.jit_step" and past["steps"][-1]["index"] == 5
+    assert main(["passes", str(dump), "--history", "tanh.99"]) == 2
+    assert "no pass has a node 'tanh.99'" in capsys.readouterr().err

@@ -39,6 +39,7 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
     "--touching", metavar="WHAT",
     help="Only passes that touched WHAT: a node with all that it was or became, or a search (op:dot, scope:layer_1).",
 )  # fmt: skip
+@click.option("--history", metavar="NODE", help="Which passes made and changed NODE of any pass, on what evidence, and its source lines.")
 @click.option("--find", metavar="SEARCH", help="After which passes SEARCH (op:all-reduce, any text) is found, and from which on.")
 @click.option(
     "--why", metavar="NODE[,CONSUMER]",
@@ -57,6 +58,7 @@ def command(
     from_format: str | None,
     everything: bool,
     touching: str | None,
+    history: str | None,
     find: str | None,
     why: str | None,
     code: str | None,
@@ -77,6 +79,7 @@ def command(
     opscope passes run.opscope --module jit_step --all
     opscope passes dump_dir --find op:all-reduce
     opscope passes dump_dir --touching scope:layer_1
+    opscope passes dump_dir --history fusion.133
     opscope passes dump_dir --why multiply.12
     opscope passes dump_dir --why multiply.12,add.7
     opscope passes dump_dir --code fusion.12
@@ -103,6 +106,9 @@ def command(
         recording = _with_profile(recording, profile)
     if module is not None:
         module = recording.module_named(module)
+    if history is not None:
+        _history(recording, module, history, as_json)
+        return
     if find is not None:
         _find(recording, module, find, as_json)
         return
@@ -178,6 +184,18 @@ def _rise(recording: Recording, peaks: Mapping[int, PassPeak]) -> list[str]:
         sizes = f"{short_bytes(peak.peak_before_bytes or 0)} → {short_bytes(peak.peak_bytes)}"
         rise = f"{index} {recording.snapshot(index).name} raised the peak most: {sizes}, at {peak.peak_at}"
     return [rise, "peaks are computed in the order in which programs are written; only after scheduling is it the order of the run"]
+
+
+def _history(recording: Recording, module: str | None, node: str, as_json: bool) -> None:
+    from opscope.cli.pass_history import past_json, past_lines, pasts_of
+
+    with progress("following the node"):
+        pasts = list(pasts_of(recording, node, module))
+    if as_json:
+        say_json([past_json(past) for past in pasts], indent=1)
+    else:
+        for past in pasts:
+            say(*past_lines(past, node, len(pasts) > 1))
 
 
 def _find(recording: Recording, module: str | None, query: str, as_json: bool) -> None:

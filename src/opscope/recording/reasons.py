@@ -102,8 +102,8 @@ def notes_json(recording: Recording) -> list[dict[str, Any]]:
 
 
 def _note_json(note: FusionNote | Autotuning) -> dict[str, Any]:
-    becomes = {"becomes": note.fusion} if isinstance(note, FusionNote) and note.becomes else {}
-    return {"module": note.module, "names": note.names, "text": str(note), **becomes}
+    fusion = {"fusion": note.fusion} if isinstance(note, FusionNote) and note.kind == "fused" else {}
+    return {"module": note.module, "names": note.names, "text": str(note), **fusion}
 
 
 def why(recording: Recording, node: str) -> Reasons:

@@ -36,3 +36,29 @@ describe("a first picture with room to spare", () => {
     expect(draw(program, { spec: { open: opened } }).visible.key).toEqual(visible.key);
   });
 });
+
+describe("a first picture of two closed halves", () => {
+  const half = (name: string, count: number): NodeSketch[] =>
+    Array.from({ length: count }, (_, i) => ({
+      id: `${name}.${i}`,
+      op: OPS[i % 6],
+      inputs: [i > 0 ? `${name}.${i - 1}` : name === "forward" ? "x" : `forward.${count - 1}`],
+      scope: name,
+    }));
+  const step = (count: number) => {
+    const all = [nodes[0], ...half("forward", count), ...half("backward", count)];
+    return makeProgram([{ name: "main", nodes: all, outputs: [all.at(-1)!.id] }]);
+  };
+  const fill = { width: 1000, height: 800 };
+
+  it("shows the operations of the first one, although they do not fit on a page", () => {
+    const { visible, opened } = draw(step(100), { spec: {}, fill });
+    expect(opened).toEqual(["g:forward"]);
+    expect(visible.boxCount).toBeGreaterThan(100);
+    expect(draw(step(100), { spec: {} }).visible.boxCount).toBeLessThan(10);
+  });
+
+  it("stays closed if there are too many", () => {
+    expect(draw(step(1000), { spec: {}, fill }).opened).toEqual([]);
+  });
+});

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opscope.cli.pass_history import step_lines
 from opscope.cli.prompt.names import Names
 from opscope.cli.table import table
 from opscope.errors import OpscopeError
@@ -304,8 +305,7 @@ class Session:
             raise OpscopeError("this program has no passes; start from a recording or a dump directory, as in `opscope repl dump_dir@12`")
         match = self.names.find(words[0])
         graph, id = (match[0].name, match[1].id) if match else (None, words[0])
-        rows = [(str(step.snapshot.index), step.snapshot.title, step.evidence, str(step)) for step in self.history(graph, id)]
-        self.say(*(table([("#", "pass", "evidence", "what it did"), *rows], "rlll") if rows else [f"no pass changed {id}"]))
+        self.say(*step_lines(self.history(graph, id), id))
 
     def do_extract(self, words: list[str]) -> None:
         """extract NAME [height]  write the instruction, or the computation, with `height` levels of operands (all) as an HLO module"""

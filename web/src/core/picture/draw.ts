@@ -7,7 +7,8 @@ import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import { buildScene, unwrapped, isThread, measure, mergeLoneFrames, wrap } from "../scene";
 import { buildView } from "../view";
 import { escapeName } from "../view/choose/keys";
-import { boxesFor, fillScreen } from "../view/initial/fillScreen";
+import { isCalm } from "../view/initial/expansion";
+import { boxesFor, fillScreen, groupToShow, MOST_IN_FIRST } from "../view/initial/fillScreen";
 import { fitToScreen } from "../view/initial/fitToScreen";
 import { reveal } from "../view/reveal";
 import { halvesOf } from "../view/twoHalves/halves";
@@ -28,15 +29,18 @@ export function draw(program: ProgramData, request: PictureRequest, context: Dra
 /** Chooses the boxes and places them; if room is limited, with fewer groups open until they fit, and if there is more, with more. */
 function arrange(program: ProgramData, { fill, ...request }: PictureRequest, context: DrawContext): Arrangement {
   const arrangement = arrangeInRoom(program, request, context);
-  const most = fill ? boxesFor(fill, arrangement.visible) : 0;
-  if (!fill || most === 0 || arrangement.closed.length > 0) return arrangement;
+  if (!fill || arrangement.closed.length > 0) return arrangement;
   const { room, ...roomy } = request;
-  const opening = (opened: readonly string[]) => {
+  const opening = (opened: readonly string[], mostBoxes: number) => {
     const asked = { ...roomy, spec: { ...request.spec, open: [...(request.spec.open ?? []), ...opened] } };
-    if (choose(program, asked).visible.boxCount > most) return undefined;
-    return arrangeInRoom(program, asked, { ...context, before: arrangement });
+    const { visible } = choose(program, asked);
+    return visible.boxCount > mostBoxes ? undefined : arrangeInRoom(program, asked, { ...context, before: arrangement });
   };
-  return { ...fillScreen(fill, arrangement, opening), request };
+  const group = groupToShow(arrangement.visible);
+  const shown = group === undefined ? undefined : opening([group], MOST_IN_FIRST);
+  if (group !== undefined && shown && isCalm(shown.visible)) return { ...shown, opened: [group], request };
+  const most = boxesFor(fill, arrangement.visible);
+  return most === 0 ? arrangement : { ...fillScreen(fill, arrangement, (opened) => opening(opened, most)), request };
 }
 
 function arrangeInRoom(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {

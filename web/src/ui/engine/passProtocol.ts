@@ -77,4 +77,16 @@ export interface PassFacts {
 export interface NodeReasons {
   readonly fusion: readonly string[];
   readonly autotuning: readonly string[];
+  /** Did the compiler note reasons at all? */
+  readonly noted: boolean;
+}
+
+export const NO_REASONS: NodeReasons = { fusion: [], autotuning: [], noted: false };
+
+/** Whether a producer and a consumer were fused, and what was noted about both; undefined if nothing was. */
+export interface PairReasons {
+  readonly producer: string;
+  readonly consumer: string;
+  readonly fused: boolean;
+  readonly sentences: readonly string[];
 }

@@ -17,7 +17,7 @@ import type { KernelMethods } from "./kernelProtocol";
 import type { LaneMethods } from "./laneProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
 import type { TextMethods } from "./textProtocol";
-import type { HistoryRow, NodeReasons, PassFacts, PassRequest } from "./passProtocol";
+import type { HistoryRow, NodeReasons, PairReasons, PassFacts, PassRequest } from "./passProtocol";
 import type { PackedLabels } from "../../core/scene/labelColumns";
 import type { PackedTexts } from "../../core/text/packedTexts";
 
@@ -452,6 +452,8 @@ export interface Methods extends MemoryMethods, CostMethods, LaneMethods, TextMe
   passFacts(params: { readonly pass: number }): PassFacts | undefined;
   history(params: { readonly node: number }): readonly HistoryRow[];
   reasons(params: { readonly node: number }): NodeReasons;
+  /** Of two nodes, in any order. */
+  pairReasons(params: { readonly nodes: readonly [number, number] }): PairReasons | undefined;
   /** The shown node by the names it has after another pass. */
   follow(params: { readonly node: number; readonly to: number }): readonly NodeName[];
   /** The shown node by the names it has in another source of the same host, where the host can match them. */

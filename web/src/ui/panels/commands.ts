@@ -5,6 +5,7 @@ import type { Session } from "../session";
 import type { PanelName } from "../state/panels";
 import { colourBy, groupBy } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
+import { WHY } from "../timeline/reasons";
 import { actions, showsOperands } from "./actions";
 
 export interface Command {
@@ -265,6 +266,11 @@ export const COMMANDS: readonly Command[] = [
     exists: hasPasses,
   },
   { name: "Previous change", press: "k", run: ({ session }) => session.timeline.step(-1), exists: hasPasses },
+  {
+    name: WHY,
+    run: ({ session }) => session.timeline.explain(),
+    exists: ({ session: { timeline, about } }) => timeline.exists && !timeline.compares && about.node !== undefined,
+  },
   { name: "Passes", keys: "p", what: "Passes", press: "p", ...panel("passes"), exists: hasPasses },
   { name: "Back", keys: "[  ]", what: "Back, forward", press: "[", run: ({ session }) => session.back() },
   { name: "Forward", press: "]", run: ({ session }) => session.forward() },

@@ -6,7 +6,7 @@ import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/
 import { useAnswer } from "../dock/asked";
 import type { Session } from "../session";
 import { ALL, enterGraph, walkedGraphs } from "../state/view";
-import { NodeReasons } from "../timeline/reasons";
+import { NodeReasons, WHY } from "../timeline/reasons";
 import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
 import { Breakable } from "./breakable";
 import { actions, copy } from "./actions";
@@ -337,6 +337,11 @@ function Actions({ session, facts }: { readonly session: Session; readonly facts
           {text}
         </button>
       ))}
+      {session.timeline.history?.node === facts && session.timeline.history.reasons.noted && (
+        <button type="button" class="tool" onClick={() => session.timeline.explain()}>
+          {WHY}
+        </button>
+      )}
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { Shape } from "../../core/scene/types";
 import type { MenuAt } from "../pointing";
 import type { Session } from "../session";
 import { ALL, enterGraph } from "../state/view";
+import { WHY } from "../timeline/reasons";
 import { actions, copy } from "./actions";
 import { showPaths } from "./details";
 import { foldings } from "./folded";
@@ -76,6 +77,7 @@ function boxEntries(session: Session, item: number): MenuEntry[] {
     ...(facts ? foldings(session, facts) : []),
     { text: "Zoom to it", press: "z", run: () => session.stage?.reveal([item], true) },
     node >= 0 && { text: "Isolate (2 hops)", run: () => void actions.isolate(session, node) },
+    node >= 0 && session.timeline.exists && !session.timeline.compares && { text: WHY, run: () => session.timeline.explain() },
     node >= 0 && { text: "Highlight upstream", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },
     node >= 0 && { text: "Highlight downstream", run: () => session.change({ ...view, upstream: 0, downstream: ALL }) },
     b !== undefined && more.length === 0 && { text: "Show all paths between them", run: () => void showPaths(session, a, b) },

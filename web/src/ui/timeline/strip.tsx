@@ -345,8 +345,10 @@ function CardView({
       <span class="pass-meter">
         <i class={most.seconds > 0 ? "seconds" : "size"} style={{ width: `${Math.max(2, 100 * Math.sqrt(share))}%` }} />
         <span>
-          {row.seconds === null ? "" : `${secondsText(row.seconds)} · `}
-          {row.nodes.toLocaleString("en-US")} nodes
+          <span>
+            {row.seconds === null ? "" : `${secondsText(row.seconds)} · `}
+            {row.nodes.toLocaleString("en-US")} nodes
+          </span>
           {rise !== 0 && <b class={card.pass === most.highestRise ? "peak highest" : "peak"}>{rise > 0 ? "▲" : "▼"}</b>}
         </span>
       </span>

@@ -2,7 +2,7 @@
 import { lastAtMost } from "../../core/base/arrays";
 import type { PassRow } from "../../core/program/recording/types";
 import { Cancelled } from "../engine/client";
-import type { HistoryRow, NodeReasons, PassFacts, PassRequest } from "../engine/passProtocol";
+import { type HistoryRow, NO_REASONS, type NodeReasons, type PassFacts, type PassRequest } from "../engine/passProtocol";
 import type { GroupFacts, NodeFacts, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { didSomething, nextChange, peakRise } from "./cards";
@@ -20,6 +20,8 @@ export class Timeline {
   history: { readonly node: NodeFacts; readonly rows: readonly HistoryRow[]; readonly reasons: NodeReasons } | undefined;
   /** The passes that changed the selected node, or something in the selected group. */
   touched: ReadonlySet<number> | undefined;
+  /** The node of which it was asked why it is not fused, and how often anybody asked: each time, the answer is brought into view. */
+  explained: { readonly node: NodeFacts; readonly times: number } | undefined;
   readonly unfolded = new Set<number>();
   /** Which of the changes by module was shown last; -1: none. */
   change = -1;
@@ -212,7 +214,7 @@ export class Timeline {
         this.quietly(this.session.ask("reasons", { node: node.node })),
       ]);
       if (this.session.about.node !== node) return;
-      this.history = rows && { node, rows, reasons: reasons ?? { fusion: [], autotuning: [] } };
+      this.history = rows && { node, rows, reasons: reasons ?? NO_REASONS };
       this.touched = rows && new Set(rows.map(({ pass }) => pass));
     }
     this.session.changed();
@@ -226,6 +228,16 @@ export class Timeline {
     if (this.session.about.group !== group) return;
     this.touched = passes && new Set(passes);
     this.session.changed();
+  }
+
+  /** Shows why the selected node was fused, or was not: in the details, which open for it. */
+  explain(): void {
+    const { session } = this;
+    const { node } = session.about;
+    if (!node) return;
+    this.explained = { node, times: (this.explained?.times ?? 0) + 1 };
+    if (session.openPanels.has("details")) session.changed();
+    else session.openPanels.set("details", true);
   }
 
   /** The pass of the shown module that raised the peak most; undefined: none did, or the peaks are not known. */

@@ -115,7 +115,10 @@ export interface NodeCode extends Code {
 /** What a compiler noted about nodes of a module, by their names then. */
 export interface Reason {
   readonly module: string;
+  /** The nodes that it is about; of a note on fusion, the producer and its consumers. */
   readonly names: readonly string[];
+  /** The fusion that they became, if they were fused. */
+  readonly fusion?: string;
   readonly text: string;
   /** It is about what the autotuner chose, not about fusion. */
   readonly autotuned?: boolean;

@@ -14,6 +14,18 @@ const LARGE = 1.5;
 const MOST_TRIED = 8;
 const MOST_NODES = 200_000;
 
+/** A picture of at most so many boxes, none of them open, shows nothing of a program that has more operations. */
+const LITTLE = 6;
+/** How many boxes its first group may have: more than fit on a screen, but people see the beginning and scroll. */
+export const MOST_IN_FIRST = 5 * PAGE;
+
+/** The first group in the flow of a picture that shows nothing: of a step without modules, the forward half. */
+export function groupToShow({ boxCount, open, expandable, kind, nodesInside, key }: Visible): string | undefined {
+  if (boxCount > LITTLE || open.includes(1)) return undefined;
+  const first = kind.findIndex((each, box) => each === BoxKind.Group && expandable[box] === 1 && nodesInside[box] > LITTLE);
+  return first < 0 ? undefined : key[first];
+}
+
 /** How many boxes a picture may have in this much room; 0: no more than it has. */
 export function boxesFor(room: Size, { boxOfNode }: Visible): number {
   const pages = (room.width * room.height) / USUAL;

@@ -7,7 +7,7 @@ import { kernel, source } from "./kernel";
 import { lane } from "./lane";
 import { load, nodeData } from "./load";
 import { memory, memoryLive, memoryNodes, memoryRows, memorySpans, memoryStep, memoryUsage, memoryWhatIf } from "./memory";
-import { follow, history, match, passes, passesTouching, passesTouchingBox, passFacts, reasons } from "./passes";
+import { follow, history, match, passes, passesTouching, pairReasons, passesTouchingBox, passFacts, reasons } from "./passes";
 import { attributes, destinationRows, destinations, find, matchRows, search } from "./search";
 import { modulePlace, moduleRow, table, tableRows } from "./table";
 import { text, textFind, textLine, textRow, textRows, textToggle } from "./text";
@@ -64,6 +64,7 @@ export const HANDLERS: Handlers = {
   passesTouchingBox,
   history,
   reasons,
+  pairReasons,
   kernel,
   source,
   follow,

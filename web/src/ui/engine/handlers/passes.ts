@@ -2,7 +2,8 @@
 import { matchElsewhere } from "../elsewhere";
 import { nodesIn } from "../facts";
 import { historyOf, namesIn, passFacts as factsOf, touching, touchingNodes } from "../passAnswers";
-import { reasonsFor } from "../reasons";
+import { NO_REASONS } from "../passProtocol";
+import { pairReasonsFor, reasonsFor } from "../reasons";
 import type { Handler } from "./handler";
 
 export const passes: Handler<"passes"> = async (state, { peaks }) => (await state.passes?.refresh(peaks)) ?? [];
@@ -27,7 +28,10 @@ export const history: Handler<"history"> = (state, { node }) =>
   state.passes && state.passShown ? historyOf(state.passes, state.passShown, node) : [];
 
 export const reasons: Handler<"reasons"> = (state, { node }) =>
-  state.passes && state.passShown ? reasonsFor(state.passes, state.passShown, node) : { fusion: [], autotuning: [] };
+  state.passes && state.passShown ? reasonsFor(state.passes, state.passShown, node) : NO_REASONS;
+
+export const pairReasons: Handler<"pairReasons"> = (state, { nodes }) =>
+  state.passes && state.passShown ? pairReasonsFor(state.passes, state.passShown, nodes) : undefined;
 
 export const follow: Handler<"follow"> = (state, { node, to }) =>
   state.passes && state.passShown ? namesIn(state.passes, state.passShown, node, to) : [];

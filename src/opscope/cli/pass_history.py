@@ -1,0 +1,54 @@
+"""`opscope passes --history`: which passes made and changed a node, and the source lines that it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opscope.cli.table import table
+
+if TYPE_CHECKING:
+    from opscope.analysis.contributing import Line
+    from opscope.recording.history import Step
+    from opscope.recording.model import Recording, Snapshot
+
+HEAD = ("#", "pass", "evidence", "what it did")
+
+
+class NodePast(NamedTuple):
+    """What passes did to a node of one module, and the lines that it computes after the last pass that has it."""
+
+    snapshot: Snapshot
+    steps: list[Step]
+    lines: list[Line]
+
+
+def pasts_of(recording: Recording, node: str, module: str | None) -> Iterator[NodePast]:
+    from opscope.analysis.contributing import contributing_lines
+
+    for snapshot in recording.with_node(node):
+        if module in (None, snapshot.module):
+            graph = next(graph for graph in (snapshot.program.main, *snapshot.program) if node in graph.position)
+            steps = recording.history((graph.name, node), snapshot.index)
+            yield NodePast(snapshot, steps, list(contributing_lines(snapshot.program, graph.name, node)))
+
+
+def past_lines(past: NodePast, node: str, named: bool) -> list[str]:
+    snapshot, steps, lines = past
+    head = [f"{snapshot.module}:"] if named else []
+    count = f"{len(lines)} source line{'s' * (len(lines) != 1)}"
+    computed = ["", f"{node} (after pass {snapshot.index}, {snapshot.title}) computes {count}:", *(f"  {line.frame}" for line in lines)]
+    return [*head, *step_lines(steps, node), *(computed if lines else [])]
+
+
+def step_lines(steps: Iterable[Step], node: str) -> list[str]:
+    rows = [(str(step.snapshot.index), step.snapshot.title, step.evidence, str(step)) for step in steps]
+    return table([HEAD, *rows], "rlll") if rows else [f"no pass changed {node}"]
+
+
+def past_json(past: NodePast) -> dict[str, Any]:
+    steps = [
+        {"index": step.snapshot.index, "pass": step.snapshot.name, "kind": step.kind, "evidence": step.evidence, "text": str(step)}
+        for step in past.steps
+    ]
+    return {"module": past.snapshot.module, "after": past.snapshot.index, "steps": steps, "lines": [str(each.frame) for each in past.lines]}
