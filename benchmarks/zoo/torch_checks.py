@@ -45,6 +45,7 @@ def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
     warnings.filterwarnings("ignore")
     row: dict[str, Any] = {"stages": {}, "effects": []}
     programs, seconds, exports = {}, {}, {}
+    hidden = _hidden_states(copy.deepcopy(model), args, kwargs)
     _result(model, args, kwargs)
     later, untouched = _result(model, args, kwargs), (state_of(model), tensors_of(model))
     for look in LOOKS:
@@ -64,6 +65,8 @@ def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
         if not _same(later, earlier):
             row["effects"].append(f"{look}: later results")
         untouched = (state_of(model), tensors_of(model))  # some models keep something of each call
+    if not _same(_hidden_states(model, args, kwargs), hidden):
+        row["effects"].append("hidden states")
     if programs["forward"] is not None:
         row |= {"seconds": seconds["forward"], "export seconds": sum(each for _, each in exports["forward"])}
         row |= _truth(programs["forward"], model, exports["forward"][-1][0])
@@ -114,6 +117,16 @@ def _result(model: Any, args: Any, kwargs: Any) -> list[Any]:
     with torch.no_grad():
         result = model(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     return [(path, tensor.clone()) for path, tensor in tensors(result)]
+
+
+def _hidden_states(model: Any, args: Any, kwargs: Any) -> list[Any]:
+    """Models of transformers install hooks when they are first asked for these; nothing for other models."""
+    if type(model).__module__.partition(".")[0] != "transformers":
+        return []
+    try:
+        return _result(model, args, kwargs | {"output_hidden_states": True})
+    except Exception as error:
+        return [(type(error).__name__, torch.zeros(0))]
 
 
 def _same(a: list[Any], b: list[Any]) -> bool:

@@ -153,7 +153,7 @@ class Summary:
 
     def total_lines(self) -> list[tuple[str, str]]:
         """The totals as text, for every form of the table."""
-        notes = [("Note", f"{self.measured.note}; stage='autograd' says why")] if self.measured.note else []
+        notes = [("Note", self.measured.note)] if self.measured.note else []
         return [*total_lines(self.totals, self.measured.ran), *notes]
 
     def to_dict(self) -> dict[str, Any]:

@@ -80,6 +80,13 @@ def program_of_tensors(
         return program.build()
 
 
+def untrained_of_run(value: Any, origins: Origins) -> str:
+    """Which parameters of the module that ran get no gradient, and the line that cut each of them off; empty if all get one."""
+    reader = AutogradReader(ProgramBuilder("", ENTRY).graph(ENTRY), Options(), origins)
+    reader.note_untrained(reader.functions_behind(tensors(value)))
+    return "".join(reader.notes)
+
+
 class AutogradReader:
     def __init__(self, builder: GraphBuilder, options: Options, origins: Origins) -> None:
         self.builder = builder
@@ -98,22 +105,27 @@ class AutogradReader:
         self.freed: set[Any] = set()
 
     def read(self, outputs: list[tuple[str, Any]]) -> None:
-        roots = [tensor.grad_fn for _, tensor in outputs] + [base.grad_fn for _, base in self._bases(outputs)]
-        functions = as_created(self._with_cut_off(in_forward_order(roots), outputs))
-        make_safe_to_free(functions)
+        functions = self.functions_behind(outputs)
         for function in functions:
             self._id(function, type(function).__name__)
             self._look_into(function)
         self._find_freed(functions)
         self._nodes(functions, outputs)
         self.builder.outputs = [(self.ids[id(tensor)], 0) for _, tensor in outputs]
-        self._note_untrained(functions)
+        self.note_untrained(functions)
         if self.freed:
             count = len(self.freed)
             self.notes.append(
                 f"backward() has freed the saved tensors of {count} function{'s' * (count != 1)}: the structure remains, but their "
                 "contents and sizes are gone. Capture before backward(), or call backward(retain_graph=True)."
             )
+
+    def functions_behind(self, outputs: list[tuple[str, Any]]) -> list[Any]:
+        """All functions that the outputs depend on, and those behind cuts, as they were created."""
+        roots = [tensor.grad_fn for _, tensor in outputs] + [base.grad_fn for _, base in self._bases(outputs)]
+        functions = as_created(self._with_cut_off(in_forward_order(roots), outputs))
+        make_safe_to_free(functions)
+        return functions
 
     def _nodes(self, functions: list[Any], outputs: list[tuple[str, Any]]) -> None:
         """Functions with their leaves, then the tensors that are not leaves: saved ones, bases of views, outputs."""
@@ -125,7 +137,7 @@ class AutogradReader:
         for path, tensor in sorted(outputs, key=lambda output: output[1]._is_view()):  # a view may be of another output
             self._result(tensor, path or "output", "output")
 
-    def _note_untrained(self, functions: list[Any]) -> None:
+    def note_untrained(self, functions: list[Any]) -> None:
         """Say which parameters get no gradient: those of the module that ran, or those that were named."""
         leaves = {id(function.variable): function for function in functions if getattr(function, "variable", None) is not None}
         reached = {key for key, function in leaves.items() if function not in self.without_gradient}

@@ -18,6 +18,7 @@ from opscope.readers.torch.input_hints import input_mistake
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.undisturbed import same_settings, same_state, undisturbed
+from opscope.readers.torch.untrained import cut_parameters
 from opscope.terminal import one_line
 
 STAGES = ("forward", "eager", "autograd", "joint")
@@ -136,7 +137,9 @@ def _module_of(function: Any) -> Any:
 def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Program:
     with exported_module(module, args, kwargs, dynamic_shapes, strict) as exported:
         if exported.program is not None:
-            return _noted(export.program_of_exported(exported.program, module_name(module)), exported)
+            program = _noted(export.program_of_exported(exported.program, module_name(module)), exported)
+            cut = cut_parameters(exported.program)
+            return replace(program, attrs={**program.attrs, "notes": [*program.attrs.get("notes", ()), cut]}) if cut else program
     from opscope.readers.torch.eager import program_of_run
 
     program = program_of_run(module, args, kwargs, module_name(module), exported.refusal)

@@ -11,7 +11,7 @@ from opscope.readers.torch.export import about_ranges, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
 from opscope.readers.torch.names import about_modules
 from opscope.readers.torch.opaque_backward import custom_operators, opaque_backward
-from opscope.readers.torch.untrained import cut_in_graph, untrained_note
+from opscope.readers.torch.untrained import untrained_in
 
 ENTRY = "main"
 GRADIENT_OF = "gradient_of"
@@ -58,7 +58,7 @@ def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, 
         reader.input_names = dict(enumerate(map(str, exported.graph_signature.user_inputs)))
         reader.read(graph.nodes)
         program.attrs.update(about_modules(reader.owners.classes))
-        notes = [note for note in (_untrained(exported, reader.trained), opaque) if note]
+        notes = [note for note in (untrained_in(exported, reader.trained), opaque) if note]
         if notes:
             program.attrs["notes"] = notes
         return joint.graph_module, program.build()
@@ -74,16 +74,6 @@ def _why(error: Exception) -> str:
     places = [line.strip() for line in lines if line.lstrip().startswith("File ")]
     operation = at.removeprefix("While executing %").partition(" ")[0]
     return f"{words}, at {operation} ({places[-1]})" if operation and places else words
-
-
-def _untrained(exported: Any, trained: set[str]) -> str | None:
-    """Which parameters AOTAutograd computes no gradient of, and what cut them off."""
-    names = {spec.target: spec.arg.name for spec in exported.graph_signature.input_specs if spec.kind.name == "PARAMETER"}
-    parameters = {name: tensor for name, tensor in exported.named_parameters() if name in names}
-    nodes = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
-    by_id = {id(tensor): nodes[names[name]] for name, tensor in parameters.items()}
-    reached = {id(tensor) for name, tensor in parameters.items() if name in trained}
-    return untrained_note(parameters.items(), reached, lambda tensor: cut_in_graph(by_id[id(tensor)]))
 
 
 def plain_module(exported: Any) -> Any:

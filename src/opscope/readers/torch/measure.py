@@ -13,6 +13,8 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import TensorType
+from opscope.readers.torch.autograd import untrained_of_run
+from opscope.readers.torch.autograd_run import RecordedOrigins
 from opscope.readers.torch.flops import flop_counter
 from opscope.readers.torch.module_calls import can_be_hooked
 from opscope.readers.torch.names import first_words
@@ -64,7 +66,7 @@ class Measured:
     """Saved for backward; None if nothing ran."""
     flops: int | None = 0
     note: str = ""
-    """Which parameters get no gradient."""
+    """Which parameters get no gradient, and the lines that cut them off."""
 
 
 def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None) -> Measured:
@@ -90,11 +92,18 @@ def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | 
     input_tensors = [tensor for _, tensor in tensors([args, kwargs or {}])]
     whole.input_bytes = sum(tensor.numel() * tensor.element_size() for tensor in input_tensors)
     reached = reached_leaves(follower.run(args, kwargs or {}, input_tensors))
-    if reached is not None:
-        whole.note = untrained_note(module.named_parameters(), reached, lambda tensor: "") or ""
+    if reached is not None and untrained_note(module.named_parameters(), reached, lambda tensor: ""):
+        whole.note = _untrained(module, args, kwargs or {})
     whole.saved_bytes = follower.saved_bytes
     whole.flops = whole.layers[0].flops
     return whole
+
+
+def _untrained(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """A second run, which looks at each operation and its line, for the few models that lose a gradient."""
+    origins = RecordedOrigins(module)
+    with undisturbed(module, args, kwargs):
+        return untrained_of_run(origins.run(*args, **kwargs), origins)
 
 
 class RunFailed(OpscopeError):

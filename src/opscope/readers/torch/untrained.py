@@ -13,6 +13,7 @@ from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import Cut
 
 _MOST_NAMED = 5
+_NOT_USED = "not used"
 
 
 def untrained_note(parameters: Iterable[tuple[str, Any]], reached: set[int], reason: Callable[[Any], str]) -> str | None:
@@ -42,21 +43,82 @@ def _cut_at(by: str, frames: tuple[Frame, ...]) -> str:
     return ", ".join([by, *(f"{PurePath(frame.file).name}:{frame.line}" for frame in (in_model or frames)[:1])])
 
 
-def cut_in_graph(placeholder: Any) -> str:
+def _cut_in_graph(placeholder: Any) -> str:
     """What cuts off the gradient of a parameter in an exported graph: the first detach, or region without gradients, that its value
     reaches. A parameter that nothing uses is not used."""
     if not placeholder.users:
-        return "not used"
+        return _NOT_USED
     waiting, visited = deque(placeholder.users), set(placeholder.users)
     while waiting:
         node = waiting.popleft()
-        operation = str(node.target).removeprefix("aten.").partition(".")[0]
-        if operation == "detach" or operation == "wrap_with_set_grad_enabled":
-            return _cut_at("detach" if operation == "detach" else "no_grad", frames_of_text(node.meta.get("stack_trace") or ""))
+        if cut := _cuts(node):
+            return _cut_at(cut, frames_of_text(_trace(node)))
         fresh = [user for user in node.users if user not in visited]
         visited.update(fresh)
         waiting.extend(fresh)
     return ""
+
+
+def untrained_in(exported: Any, trained: set[str]) -> str | None:
+    """The sentence for an exported program, of which these parameters have a gradient."""
+    parameters = _parameters(exported)
+    by_id = {id(tensor): node for tensor, node in parameters.values()}
+    reached = {id(tensor) for name, (tensor, _) in parameters.items() if name in trained}
+    named = ((name, tensor) for name, (tensor, _) in parameters.items())
+    return untrained_note(named, reached, lambda tensor: _cut_in_graph(by_id[id(tensor)]))
+
+
+def cut_parameters(exported: Any) -> str | None:
+    """The sentence for an exported program in which a detach, or a region without gradients, cuts a parameter off. None where parameters
+    are only not used: which are trained is not the question of a graph for inference."""
+    reached = _with_gradient(exported.graph)
+    parameters = _parameters(exported)
+    if all(node in reached or _cut_in_graph(node) in ("", _NOT_USED) for _, node in parameters.values()):
+        return None
+    return untrained_in(exported, {name for name, (_, node) in parameters.items() if node in reached})
+
+
+def _parameters(exported: Any) -> dict[str, tuple[Any, Any]]:
+    """The parameters of an exported program, each with its node."""
+    names = {spec.target: spec.arg.name for spec in exported.graph_signature.input_specs if spec.kind.name == "PARAMETER"}
+    nodes = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
+    return {name: (tensor, nodes[names[name]]) for name, tensor in exported.named_parameters() if name in names}
+
+
+def _with_gradient(graph: Any) -> set[Any]:
+    """The nodes that the gradient of the results arrives at."""
+    waiting = [node for node in graph.nodes if node.op == "output"]
+    visited = set(waiting)
+    while waiting:
+        fresh = {node for node in waiting.pop().all_input_nodes if not _cuts(node) and _has_gradient(node)} - visited
+        visited |= fresh
+        waiting.extend(fresh)
+    return visited
+
+
+def _cuts(node: Any) -> str:
+    """What cuts gradients off at this node: "detach", "no_grad", or nothing."""
+    operation = str(node.target).removeprefix("aten.").partition(".")[0] if node.op == "call_function" else ""
+    if operation == "wrap_with_set_grad_enabled":
+        return "" if node.args[0] else "no_grad"
+    return "detach" if operation in ("detach", "detach_") else ""
+
+
+def _has_gradient(node: Any) -> bool:
+    """Whether one of its values is a tensor of a kind that has gradients."""
+    value = node.meta.get("val")
+    values = value if isinstance(value, tuple | list) else (value,)
+    kinds = [each.dtype for each in values if hasattr(each, "dtype")]
+    return not kinds or any(kind.is_floating_point or kind.is_complex for kind in kinds)
+
+
+def _trace(node: Any) -> str:
+    """Where a node was made; of a region, where its first operation was made, because torch says nothing about the region itself."""
+    if node.meta.get("stack_trace"):
+        return str(node.meta["stack_trace"])
+    regions = [getattr(node.graph.owning_module, operand.target) for operand in node.all_input_nodes if operand.op == "get_attr"]
+    inside = (inner.meta.get("stack_trace") for region in regions if hasattr(region, "graph") for inner in region.graph.nodes)
+    return next((str(trace) for trace in inside if trace), "")
 
 
 def reached_leaves(result: Any) -> set[int] | None:
