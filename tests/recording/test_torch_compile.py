@@ -215,6 +215,23 @@ def test_a_wrapper_has_the_name_of_the_module_that_it_is_called_for(tmp_path: Pa
         assert rec.recording.modules == ["Linear.forward 0/0"]
 
 
+def test_the_first_graph_break_has_its_reason_too(tmp_path: Path) -> None:
+    """Dynamo notes a reason before it has the first graph compiled, which is when a recording notices that something is compiled."""
+
+    def branching(x: Any) -> Any:
+        y = x.relu() + 1
+        if y.sum().item() > 0:
+            y = y.sin()
+        return y * 2
+
+    torch._dynamo.reset()
+    with opscope.record(tmp_path / "run.opscope") as rec, torch.no_grad():
+        torch.compile(branching)(torch.ones(3))
+    (remark,) = rec.recording.attrs["remarks"]
+    line = inspect.getsourcelines(branching)[1] + 2
+    assert remark.startswith(f"graph break at {__file__}:{line}: ") and "Tensor.item()" in remark
+
+
 def test_graph_breaks_and_new_sizes_create_modules(tmp_path: Path) -> None:
     def stretched(x: Any) -> Any:
         y = x.relu() + 1

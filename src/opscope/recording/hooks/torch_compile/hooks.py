@@ -51,7 +51,8 @@ class Hooks:
         self._local = threading.local()
         self._undo: list[Callable[[], None]] = []
         self._titles: set[str] = set()
-        self._breaks = len(break_reasons())
+        self.breaks_before = len(break_reasons())
+        """How many of Dynamo's reasons are remarks already, or from before the recording."""
         self.installed = False
         self.everything = False
         """Whether to record everything that torch.compile compiles, or only what `rec.torch` does."""
@@ -162,10 +163,10 @@ class Hooks:
     def note_breaks(self) -> None:
         """Add a remark on each graph break since the last time: where it is, and why."""
         reasons = break_reasons()
-        for reason in reasons[self._breaks :]:
+        for reason in reasons[self.breaks_before :]:
             with self.remarks.safely("the reason of a graph break"):
                 self.remarks.add(f"graph break at {reason_text(reason)}")
-        self._breaks = len(reasons)
+        self.breaks_before = len(reasons)
 
     def _record_stage(self, module: Any, pipeline: Path, part: str, run: Callable[[], Any]) -> Any:
         """Run the passes of one stage, and record the changes before and after them that no observer sees."""
@@ -338,10 +339,12 @@ def listen(recorder: Recorder) -> None:
     wrapper = getattr(sys.modules.get("torch"), "_TorchCompileInductorWrapper", None)
     if wrapper is None:
         return
-    original, blocks = wrapper.__call__, ExitStack()
+    original, blocks, breaks_before = wrapper.__call__, ExitStack(), len(break_reasons())
 
     def compiling(self: Any, *args: Any, **options: Any) -> Any:
-        if recorder not in _OF_RECORDER or not _OF_RECORDER[recorder].everything:
+        if recorder not in _OF_RECORDER:  # Dynamo notes why a graph ends before it has the graph compiled
+            _hooks_of(recorder).breaks_before = min(breaks_before, len(break_reasons()))
+        if not _OF_RECORDER[recorder].everything:
             blocks.enter_context(watching(recorder))
         return original(self, *args, **options)
 
