@@ -114,7 +114,7 @@ _ADAPTED: dict[str, dict[str, Any]] = {
     "luke": {"entity_vocab_size": 128},
     "mamba2": {"head_dim": 16, "n_groups": 1, "num_heads": 4, "hidden_size": 32, "expand": 2},
     "prophetnet": {"num_encoder_layers": 2, "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4},
-    "qwen3_next": {"layer_types": ["linear_attention", "full_attention"]},
+    "qwen3_next": {"num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]},
     "reformer": {"is_decoder": True, "axial_pos_embds": False, "attn_layers": ["local", "lsh"]},
     "rwkv": {"attention_hidden_size": 32},
     "siglip": {"text_config.projection_size": 32},
@@ -123,6 +123,7 @@ _ADAPTED: dict[str, dict[str, Any]] = {
     "swin2sr": _WINDOWS | {"patch_size": 1, "num_heads": [2, 2], "window_size": 8},
     "swinv2": _WINDOWS,
     "xmod": {"default_language": "en_XX"},
+    "yolos": {"image_size": [32, 64]},
 }
 """What kinds of transformers need besides, to run in a small size."""
 

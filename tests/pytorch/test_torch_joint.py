@@ -241,6 +241,22 @@ def test_parameters_without_a_gradient_are_named_in_joint_graphs_and_tables() ->
     assert [name for name, _ in opscope.summary(nn.Linear(2, 2), input_size=(1, 2)).total_lines()][-1] != "Note"
 
 
+def test_sums_of_the_gradients_of_a_norm_that_is_used_twice_are_linked() -> None:
+    """Those of its weight and its bias have the same shape; the order of the results tells which is which."""
+
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.LayerNorm(4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.norm(self.norm(x))
+
+    graph = opscope.capture(Twice(), torch.rand(2, 4), stage="joint").main
+    sums = [node for node in graph if node.attrs.get("is_gradient_acc")]
+    assert {graph[node.links[0].node].attrs["name"] for node in sums} == {"norm.weight", "norm.bias"}
+
+
 class InPlace(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -323,3 +323,15 @@ def test_another_device_is_the_error_that_torchsummary_raises() -> None:
             tool(nn.Linear(4, 2), (4,), device="tpu")
         said.append(str(raised.value))
     assert said[0] == said[1] and isinstance(raised.value, OpscopeError)
+
+
+def test_a_model_that_runs_only_without_the_counter_is_not_blamed() -> None:
+    """torch's own FLOP counter refuses flex attention; the model itself runs."""
+    from torch.nn.attention.flex_attention import flex_attention
+
+    class Flexible(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return flex_attention(x, x, x)
+
+    with pytest.raises(opscope.OpscopeError, match=r"Flexible runs, but not while torch counts its FLOPs; .*flex_attention"):
+        opscope.summary(Flexible(), input_data=torch.rand(1, 2, 8, 4))

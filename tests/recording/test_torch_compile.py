@@ -18,6 +18,7 @@ from opscope.cli.diff import diff_lines
 from opscope.errors import OpscopeError
 from opscope.loading import load_timed
 from opscope.recording.kernel_code import kernel_code
+from opscope.recording.kernel_counts import kernel_counts
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.reasons import notes_of, why
 from opscope.render.wire.compare_passes import compared_rows
@@ -326,8 +327,9 @@ def test_with_code_generation_the_scheduler_is_recorded_before_and_after_fusion(
     before, after = [s for s in recording if s.pipeline == ("scheduler",)]
     assert (before.name, after.name) == ("before fusion", "after fusion")
     buffers = {node.id for node in before.program.main if node.role == "op"}
-    kernels = [node for node in after.program.main if node.op == "fused kernel"]
-    assert kernels, str(after.program)
+    kernels = [node for node in after.program.main if node.op.startswith("fused_")]
+    assert kernels and kernels[0].op == "_".join(["fused", *kernels[0].attrs["computes"]]), str(after.program)
+    assert {"_softmax", "mul"} <= {*kernels[0].attrs["computes"]}
     inside = [node.id for kernel in kernels for node in after.program[kernel.calls[0]] if node.role == "op"]
     alone = [node.id for node in after.program.main if node.role == "op" and not node.calls]
     assert len(inside) >= 2 and sorted([*inside, *alone]) == sorted(buffers), "every buffer is in one kernel or on its own"
@@ -339,6 +341,8 @@ def test_with_code_generation_the_scheduler_is_recorded_before_and_after_fusion(
     assert [note.kind for note in notes if note.fusion == kernels[0].id] == ["fused"]
     refused = [note for note in notes_of(recording) if note.kind == "not fused"]
     assert refused and all(note.reason and note.producer in buffers | {kernel.id for kernel in kernels} for note in refused)
+    (count,) = kernel_counts(recording)
+    assert count.kernels == 1 and count.operations >= len(lowered) and str(count).endswith("operations → 1 kernel")
     (launch,) = [node for node in recording[-1].program.main if node.role == "op"]
     (code,) = kernel_code(recording, launch.id)
     assert "exp()" in code.text and code.language == launch.op

@@ -28,6 +28,8 @@ _PER_ELEMENT: dict[str, int] = {
     **dict.fromkeys(("var", "var_mean", "std", "std_mean"), 4),
     **dict.fromkeys(("norm", "vector_norm", "linalg_vector_norm"), 2),
     **dict.fromkeys(("count_nonzero", "median", "logcumsumexp", "bincount"), 1),
+    "aminmax": 2,
+    "weight_norm": 4,
     "histc": 3,
     **dict.fromkeys(("softmax_backward_data", "log_softmax_backward_data"), 4),
     **dict.fromkeys(("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "global_average_pool"), 1),

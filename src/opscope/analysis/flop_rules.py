@@ -227,8 +227,18 @@ def _pooled_back(graph: Graph, node: Node) -> int | None:
     return gradient * window if gradient is not None and window is not None else None
 
 
+def _distances(graph: Graph, node: Node) -> int | None:
+    """Each pair of points: a difference, a power and a sum for each coordinate."""
+    out, points = _elements(list(node.outputs[:1])), _input_types(graph, node)[:1]
+    width = points[0].shape[-1] if points and points[0].shape else None
+    return 3 * out * width if out is not None and isinstance(width, int) else None
+
+
 _RULES: dict[str, _Rule] = {
     **_LABELLED,
+    **dict.fromkeys(("cdist", "cdist_forward"), _distances),
+    "col2im": _first_operand,
+    "functorch": _nothing,  # marks of batch dimensions, in graphs of torch before dispatch
     **dict.fromkeys(("sort", "unique2", "unique_dim", "unique_consecutive"), _sort),
     **dict.fromkeys(("copy", "identity", "alias", "clone", "clone_dim_order", "stop_gradient", "device_put", *HOST_CALLS), _nothing),
     "custom_call": _custom_call,

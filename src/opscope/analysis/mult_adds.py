@@ -107,8 +107,12 @@ def _bilinear(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) 
 
 
 def _einsum(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
-    """One product for every combination of indices. The order of more than two factors is not in the graph."""
-    factors = str(attrs["equation"]).replace(" ", "").partition("->")[0].split(",")
+    """One product for every combination of indices, and none if one tensor is only transposed. The order of more than two factors is not
+    in the graph."""
+    summed, _, kept = str(attrs["equation"]).replace(" ", "").partition("->")
+    factors = summed.split(",")
+    if len(inputs) == 1 and sorted(summed) == sorted(kept):
+        return 0
     if len(inputs) != 2:
         raise ValueError("no rule")
     sizes: dict[str, int] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _COSTS = ("flops", "bytes", "at best")
 _PEAKS = ("peak", "peak change")
+_RULES = "matched"
+_MOST_RULES = 3
 _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
 
@@ -88,6 +91,7 @@ def command(
     opscope passes dump_dir --cost --device h200
     opscope passes dump_dir --memory
     """
+    from opscope.recording.kernel_counts import kernel_counts
     from opscope.recording.sources import open_recording
     from opscope.render.wire.compare_passes import compared_rows
 
@@ -140,7 +144,8 @@ def command(
     for name in recording.modules:
         module_rows = _of_module(rows, name)
         if module_rows:
-            say(*([name] if name else []), *_lines(module_rows, everything, costs, peaks), "")
+            counts = map(str, kernel_counts(row.snapshot for row in module_rows)) if sort == "order" else ()
+            say(*([name] if name else []), *_lines(module_rows, everything, costs, peaks), *counts, "")
     unlisted = "" if everything or not hidden else f" ({hidden:,} changed nothing; --all lists them)"
     say(*_remarks(recording, f"{passes:,} passes, {changed:,} changed{unlisted}"), *_rise(recording, peaks))
 
@@ -290,19 +295,33 @@ def _lines(rows: list[Row], everything: bool, costs: Mapping[int, PassCost], pea
     shown = rows if everything else _listed(rows)
     numbered = any(_file_number(row) for row in rows)
     head = ["#", "file", "pipeline", "pass", "seconds", "nodes", "", "added", "removed", "merged", "copied", "changed", *_COSTS, *_PEAKS]
+    head.append(_RULES)
+    rules = {row.snapshot.index: _rules(row) for row in shown}
     absent = {
         *([] if numbered else ["file"]),
         *([] if timed else ["seconds"]),
         *([] if any(row.merged for row in shown) else ["merged"]),
         *([] if any(row.copied for row in shown) else ["copied"]),
+        *([] if any(rules.values()) else [_RULES]),
         *([] if costs else _COSTS),
         *([] if peaks else _PEAKS),
         *([] if any(cost.estimated_seconds is not None for cost in costs.values()) else ["at best"]),
     }
     columns = [i for i, name in enumerate(head) if name not in absent]
     numbers = ((row, costs.get(row.snapshot.index), peaks.get(row.snapshot.index)) for row in shown)
-    cells = [head, *([*_cells(row, most), *_cost_cells(cost), *_peak_cells(peak)] for row, cost, peak in numbers)]
-    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrrrrrrrrr"[i] for i in columns))
+    cells = [
+        head,
+        *([*_cells(row, most), *_cost_cells(cost), *_peak_cells(peak), rules[row.snapshot.index]] for row, cost, peak in numbers),
+    ]
+    return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrrrrrrrrrl"[i] for i in columns))
+
+
+def _rules(row: Row) -> str:
+    """The rules of a pass that matched, as its compiler names them, and how often: "pointless_permute_pair ×4". One rule for a whole
+    stage (Inductor's lowering) says nothing."""
+    counts = Counter(origin.rule for origin in row.snapshot.origins if origin.rule and origin.where is not None)
+    named = [f"{rule} ×{count:,}" if count > 1 else rule for rule, count in counts.most_common(_MOST_RULES)]
+    return ", ".join([*named, *(["…"] if len(counts) > _MOST_RULES else [])])
 
 
 def _cost_cells(cost: PassCost | None) -> list[str]:

@@ -30,8 +30,9 @@ DATA: Rows = (
     (
         """
         argsort copy_done copy_start dynamic_gather dynamic_slice dynamic_update_slice embedding embedding_bag
-        gather gather_elements gather_nd get grid_sampler index index_add index_copy index_put index_select infeed lookup
-        masked_select maybe_set nonzero one_hot outfeed resize scatter scatter_add scatter_elements scatter_max scatter_min
+        gather gather_elements gather_nd get grid_sampler im2col index index_add index_copy index_put index_select infeed
+        local_scalar_dense lookup masked_select maybe_set nonzero one_hot outfeed pack_padded_sequence
+        pad_packed_sequence resize scatter scatter_add scatter_elements scatter_max scatter_min
         scatter_mul scatter_nd searchsorted slice_scatter sort swap take take_along_dim top_k tril triu unique
         """,
         Facts("data"),

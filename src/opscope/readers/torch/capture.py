@@ -17,7 +17,7 @@ from opscope.readers.torch.exporting import Exported, exported_module, module_na
 from opscope.readers.torch.input_hints import input_mistake
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
-from opscope.readers.torch.undisturbed import same_settings, same_state, undisturbed
+from opscope.readers.torch.undisturbed import runs, same_settings, same_state, undisturbed
 from opscope.readers.torch.untrained import cut_parameters
 from opscope.terminal import one_line
 
@@ -87,7 +87,7 @@ def capture(
                 program = _noted(_joint(exported.program, args, exported.kwargs, module_name(obj)), exported)
                 return replace(program, attrs={**program.attrs, CHECKPOINTED: names}) if names else program
         hint = input_mistake(args)
-        if hint and not _runs(obj, args, kwargs):
+        if hint and not runs(obj, args, kwargs):
             raise OpscopeError(f"{module_name(obj)}: {hint}. {exported.refusal}")
         raise OpscopeError(f"{exported.refusal} A joint graph needs torch.export; stage='autograd' uses a real run instead.")
     return _forward(obj, args, kwargs, dynamic_shapes, strict)
@@ -151,18 +151,6 @@ def _noted(program: Program, exported: Exported) -> Program:
     """The program, with a note if torch.export took it only in another way than asked."""
     notes = [exported.note, *program.attrs.get("notes", ())]
     return replace(program, attrs={**program.attrs, "notes": notes}) if exported.note else program
-
-
-def _runs(module: Any, args: Any, kwargs: Any) -> bool:
-    """Whether a module takes these inputs: a detector does take a list of images."""
-    import torch
-
-    try:
-        with undisturbed(module, args, kwargs), torch.no_grad():
-            module(*args, **kwargs)
-    except Exception:  # whatever a model raises
-        return False
-    return True
 
 
 def _opscope_frames() -> int:

@@ -6,6 +6,7 @@ operations that have none, because they pass a gradient on as it is (an addition
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -44,14 +45,22 @@ def summed_values(nodes: Sequence[Any], forward_of: Mapping[str, str]) -> dict[s
                 values[node.name] = common[0]
                 gradient_of[node.name] = {common[0]: None, **_passed(_same_gradient(common[0]))}
         elif node.name in forward_of:
-            shape = shape_text(node)
-            gradient_of[node.name] = _passed(
-                value for value in by_name[forward_of[node.name]].all_input_nodes if shape_text(value) == shape
-            )
+            gradient_of[node.name] = _passed(_operands_of_gradient(node, by_name[forward_of[node.name]].all_input_nodes))
         elif node.op == "placeholder" and "tangent" in node.name:
             shape = shape_text(node)
             gradient_of[node.name] = _passed(value for value in results if shape_text(value) == shape)
     return values
+
+
+def _operands_of_gradient(node: Any, operands: Sequence[Any]) -> list[Any]:
+    """The operands of a forward operation that a gradient can belong to, by its shape. A backward operation with several results has them
+    in the order of the operands: those of a norm's weight and bias have the same shape."""
+    shape = shape_text(node)
+    possible = [value for value in operands if shape_text(value) == shape]
+    place = node.args[1] if node.target is operator.getitem else None
+    if isinstance(place, int) and place < len(operands) and operands[place] in possible:
+        return [operands[place]]
+    return possible
 
 
 def _passed(values: Iterable[Any]) -> dict[Any, None]:

@@ -19,7 +19,7 @@ from opscope.readers.torch.flops import flop_counter
 from opscope.readers.torch.module_calls import can_be_hooked
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
-from opscope.readers.torch.undisturbed import undisturbed
+from opscope.readers.torch.undisturbed import runs, undisturbed
 from opscope.readers.torch.untrained import reached_leaves, untrained_note
 from opscope.readers.torch.values import tensor_type
 
@@ -91,7 +91,15 @@ def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | 
     assert args is not None
     input_tensors = [tensor for _, tensor in tensors([args, kwargs or {}])]
     whole.input_bytes = sum(tensor.numel() * tensor.element_size() for tensor in input_tensors)
-    reached = reached_leaves(follower.run(args, kwargs or {}, input_tensors))
+    try:
+        reached = reached_leaves(follower.run(args, kwargs or {}, input_tensors))
+    except RunFailed as error:
+        if not runs(module, args, kwargs or {}):
+            raise
+        raise OpscopeError(
+            f"{whole.name} runs, but not while torch counts its FLOPs; opscope.capture and `opscope info` count them in its graph. "
+            f"{first_words(error.__cause__ or error)}"
+        ) from error
     if reached is not None and untrained_note(module.named_parameters(), reached, lambda tensor: ""):
         whole.note = _untrained(module, args, kwargs or {})
     whole.saved_bytes = follower.saved_bytes

@@ -164,3 +164,15 @@ def _refill(container: Any, contents: list[Any]) -> None:
 def _kind(cls: type) -> Any:
     """The built-in class of a container."""
     return cls if cls in _CONTAINERS else next(kind for kind in (*_CONTAINERS, *_IMMUTABLE) if issubclass(cls, kind))
+
+
+def runs(module: Any, args: Any, kwargs: Any) -> bool:
+    """Whether a module takes these inputs: a detector does take a list of images."""
+    import torch
+
+    try:
+        with undisturbed(module, args, kwargs), torch.no_grad():
+            module(*args, **kwargs)
+    except Exception:  # whatever a model raises
+        return False
+    return True

@@ -96,6 +96,13 @@ def _origin_names(node: Any) -> list[str]:
     return sorted(names)
 
 
+def _computed(node: Any) -> list[str]:
+    """The operators that a kernel computes, as the model called them. Inductor makes the names of kernels of them."""
+    origins = (origin for member in _members(node) if member.node is not None for origin in member.node.get_origins())
+    operators = (origin.meta.get("original_aten") for origin in origins)
+    return sorted({str(operator._overloadpacket.__name__) for operator in operators if hasattr(operator, "_overloadpacket")})
+
+
 def program_of_schedule(nodes: list[Any], title: str, inputs: Mapping[str, Node]) -> Program:
     """The scheduler's nodes as a Program. A fused kernel calls a graph of its buffers; `inputs` are the inputs of the fx graph, by name."""
     from torch._inductor.virtualized import V
@@ -132,9 +139,10 @@ def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, values: dict
         _buffer(inner, member, inside)
     written = [buffer for member in _members(node) for buffer in member.get_buffer_names()]
     inner.outputs = [inside[buffer] for buffer in written]
-    attrs = {"origins": _origin_names(node), BUFFERS: written}
+    computed = _computed(node)
+    attrs = {"origins": _origin_names(node), "computes": computed, BUFFERS: written}
     types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
-    main.node(name, "fused kernel", [values[read] for read in outside], types, attrs=attrs, calls=[name])
+    main.node(name, "_".join(["fused", *computed]), [values[read] for read in outside], types, attrs=attrs, calls=[name])
     values.update((buffer, (name, i)) for i, buffer in enumerate(written))
 
 
