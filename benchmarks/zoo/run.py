@@ -38,6 +38,7 @@ _LONGEST = 3600
 """Seconds for one model that waits for something."""
 _MEMORY = 12 << 30
 """Bytes of address space for one model."""
+_NAMED = 8
 _CLOSE = 0.01
 _CLOSE_MEMORY = 0.05
 _CLOSE_STEP = 0.10
@@ -65,6 +66,8 @@ def main() -> None:
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         print(f"\n{framework}: {len(rows)} programs")
         figures += _report(framework, rows, _seen(framework, len(rows)))
+        if framework == "torch":
+            _print_left_out()
     if options.keep:
         keep("zoo", figures)
 
@@ -193,6 +196,13 @@ def _seen(framework: str, count: int) -> str:
 
     every = len(torch_zoo.entries(quick=False))
     return f"the first {count:,} of {every:,} entries" if count < every else ""
+
+
+def _print_left_out() -> None:
+    import torch_zoo
+
+    for reason, names in torch_zoo.left_out().items():
+        print(f"  left out   {len(names):,} of {reason}: {', '.join(names[:_NAMED])}{', …' if len(names) > _NAMED else ''}")
 
 
 def _report(framework: str, rows: list[Row], note: str = "") -> list[Figure]:
