@@ -133,7 +133,10 @@ def multiply_adds(graph: Graph, node: Node) -> int | None:
     if name in _LABELLED and node.attrs.keys() & _LABELS:
         flops = _LABELLED[name](graph, node)
         return None if flops is None else flops // 2
-    return _count_mult_adds(node, _input_types(graph, node))
+    inputs = _input_types(graph, node)
+    if is_product(node.op) and UNKNOWN_TYPE in (*inputs, *node.outputs[:1]):
+        return None  # a value of unknown type has no sizes, which is not the same as one element
+    return _count_mult_adds(node, inputs)
 
 
 def _count_mult_adds(node: Node, inputs: list[TensorType]) -> int | None:
