@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from opscope.analysis.cost import CostModel
-from opscope.program import ProgramBuilder, TensorType
+from opscope.analysis.flop_rules import multiply_adds
+from opscope.program import UNKNOWN_TYPE, ProgramBuilder, TensorType
 
 
 def cost(op: str, shapes: list[tuple[int, ...]], out: tuple[int, ...], **attrs: Any) -> CostModel:
@@ -57,3 +58,14 @@ def test_flops(op: str, shapes: list[tuple[int, ...]], out: tuple[int, ...], att
 
 def test_a_pool_without_its_window_is_unknown() -> None:
     assert cost("aten.max_pool2d.default", [(1, 2, 8, 8)], (1, 2, 4, 4)).unknown_flops_ops == {"aten.max_pool2d.default": 1}
+
+
+def test_a_product_whose_result_has_no_known_size_is_unknown() -> None:
+    """An ONNX model without shapes: the result of a convolution is not one element."""
+    program = ProgramBuilder("one", "main")
+    main = program.graph("main")
+    main.node("image", "input", (), [TensorType("float32", (1, 3, 8, 8))], role="input")
+    main.node("weight", "input", (), [TensorType("float32", (4, 3, 3, 3))], role="input")
+    main.node("conv", "Conv", [("image", 0), ("weight", 0)], [UNKNOWN_TYPE])
+    graph = program.build().main
+    assert multiply_adds(graph, graph["conv"]) is None
