@@ -43,6 +43,7 @@ def cost(op: str, shapes: list[tuple[int, ...]], out: tuple[int, ...], **attrs: 
         ("aten.cdist.default", [(4, 8), (5, 8)], (4, 5), {"p": 2.0}, 3 * 8 * 20),
         ("aten._cdist_forward.default", [(4, 8), (5, 8)], (4, 5), {"p": 2.0}, 3 * 8 * 20),
         ("aten.aminmax.default", [(4, 8)], (), {}, 2 * 32),
+        ("aten.polar.default", [(4, 8), (4, 8)], (4, 8), {}, 4 * 32),
         ("aten._weight_norm.default", [(4, 8), (4, 1)], (4, 8), {}, 4 * 32),
         ("aten.im2col.default", [(1, 2, 8, 8)], (1, 8, 16), {}, 0),
         ("aten.col2im.default", [(1, 8, 16)], (1, 2, 8, 8), {}, 128),

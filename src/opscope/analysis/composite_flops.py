@@ -29,6 +29,7 @@ _PER_ELEMENT: dict[str, int] = {
     **dict.fromkeys(("norm", "vector_norm", "linalg_vector_norm"), 2),
     **dict.fromkeys(("count_nonzero", "median", "logcumsumexp", "bincount"), 1),
     "aminmax": 2,
+    "polar": 4,
     "weight_norm": 4,
     "histc": 3,
     **dict.fromkeys(("softmax_backward_data", "log_softmax_backward_data"), 4),
