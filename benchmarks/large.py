@@ -58,19 +58,21 @@ def main() -> None:
         keep("large", figures)
 
 
-def hlo_file(nodes: int) -> Path:
-    """The training step as HLO text; written once."""
-    path = BENCH / f"train_{nodes}.hlo"
+def hlo_file(nodes: int, places: bool = False) -> Path:
+    """The training step as HLO text, with or without the place of each instruction in a source file; written once."""
+    path = BENCH / f"train_{nodes}{'_places' if places else ''}.hlo"
     if not path.exists():
         BENCH.mkdir(exist_ok=True)
         with path.open("w", encoding="utf-8") as file:
-            file.writelines(hlo_lines(training_graph(nodes)))
+            file.writelines(hlo_lines(training_graph(nodes), places))
     return path
 
 
-def hlo_lines(program: Program) -> Iterator[str]:
+def hlo_lines(program: Program, places: bool = False) -> Iterator[str]:
     yield f"HloModule jit_train\n\n{SUM}\nENTRY %main {{\n"
     parameters = 0
+    lines: dict[str, int] = {}
+    """The layers are made in a loop, so that their instructions have the same lines."""
     root = program.main.outputs[0][0]
     for node in program.main:
         operands = ", ".join(f"%{name}" for name, _ in node.inputs)
@@ -84,7 +86,10 @@ def hlo_lines(program: Program) -> Iterator[str]:
         if op == "tuple":
             types = [f"({', '.join(shape_text(program.main[name].outputs[0]) for name, _ in node.inputs)})"]
         is_root = "ROOT " if node.id == root else ""
-        yield f'  {is_root}%{node.id} = {types[0]} {op}({operands}){ATTRIBUTES.get(op, "")}, metadata={{op_name="{op_name(node, op)}"}}\n'
+        line = lines.setdefault(node.id.partition(".")[2], len(lines) + 1)
+        place = f' source_file="train_step.py" source_line={line}' if places else ""
+        metadata = f'metadata={{op_name="{op_name(node, op)}"{place}}}'
+        yield f"  {is_root}%{node.id} = {types[0]} {op}({operands}){ATTRIBUTES.get(op, '')}, {metadata}\n"
     yield "}\n"
 
 

@@ -26,8 +26,9 @@ from opscope import native
 from opscope.loading import load
 from opscope.program import ProgramBuilder, TensorType
 
-HLO, JSON, WIDE = 2_840_000, 996_000, 200_000
-"""Sizes to ask for: `training_graph` makes whole layers, which gives 2.6 million instructions (439 MB) and 920,000 nodes (271 MB)."""
+HLO, JSON, WIDE = 3_072_000, 996_000, 200_000
+"""Sizes to ask for: `training_graph` makes whole layers, which gives 2.84 million instructions (about 600 MB, with their places in a
+source file) and 920,000 nodes (271 MB)."""
 _MEASURED = """
 import json, resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
@@ -70,7 +71,7 @@ def wide_file(inputs: int) -> Path:
 
 
 def of_hlo(share: float, directory: Path) -> Iterator[Figure]:
-    path = hlo_file(int(HLO * share))
+    path = hlo_file(int(HLO * share), places=True)
     graph, size = "HLO text", round(path.stat().st_size / 1e6)
     for command, name, seconds, most in (
         (("info",), "info", 30, 1.5),
