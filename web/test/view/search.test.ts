@@ -70,6 +70,11 @@ describe("search", () => {
     expect(search(program, "x", { graph: "nope" }).problem).toBe('no graph named "nope"');
   });
 
+  it("refuses a regular expression that never ends, which a link to a page may contain", () => {
+    for (const query of ["/(a+)+b/", "op:/(.*)*x/i", "/(a|a)+$/"]) expect(compileQuery(query).problem).toMatch(/can take forever/);
+    for (const query of ["/(ab)+c/", "/.*a.*b/", "/fusion\\.\\d+$/"]) expect(compileQuery(query).problem).toBeUndefined();
+  });
+
   it("finds nothing for nothing, and takes an unknown field as text", () => {
     expect(ids("  ")).toEqual([]);
     expect(ids("http://x")).toEqual([]);

@@ -1,5 +1,5 @@
 /**
- * Regular expressions from files that strangers made. JavaScript matches by trying, and a few characters such as `(a+)+b` make it try for
+ * Regular expressions from files that strangers made, and from links to a page. JavaScript matches by trying, and a few characters such as `(a+)+b` make it try for
  * ever, in a page or in a picture. So a repetition inside a repetition is refused, and so are more repetitions than can be tried quickly.
  */
 
@@ -22,6 +22,11 @@ export function readExpression(pattern: string, flags = ""): Expression {
       `the regular expression can take forever; at most ${MOST_REPETITIONS} parts may repeat, and ${MOST_OPTIONS} may be left out`,
     );
   return { test: (text) => compiled.test(text.slice(0, LONGEST)) };
+}
+
+/** Throws an error if a repeated part can itself match in several ways: such an expression, also of a person, may never end. */
+export function refuseEndless(pattern: string): void {
+  count(pattern);
 }
 
 interface Group {

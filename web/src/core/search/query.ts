@@ -11,6 +11,7 @@
  *     -role:constant              not this
  */
 
+import { refuseEndless } from "../base/expression";
 import { nearest } from "./nearest";
 
 const FIELDS = ["id", "op", "shape", "type", "scope", "role", "category", "graph", "text", "source"] as const;
@@ -92,10 +93,12 @@ function readField(name: string | undefined): { field: Field; key: string; exist
 function regularTest(pattern: string, flags: string): ((text: string) => boolean) | string {
   try {
     const expression = new RegExp(pattern, flags.replace(/[gy]/g, "").includes("i") ? "iu" : "u");
+    refuseEndless(pattern);
     return (text) => expression.test(text);
   } catch {
     try {
       const expression = new RegExp(pattern, flags.includes("i") ? "i" : "");
+      refuseEndless(pattern);
       return (text) => expression.test(text);
     } catch (error) {
       const reason =
