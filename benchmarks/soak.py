@@ -30,6 +30,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
+from http.client import HTTPException
 from pathlib import Path
 
 from results import Figure, keep
@@ -164,12 +165,10 @@ class Server:
                 page = answer.read()
             with urllib.request.urlopen(address + "wire/0", timeout=60) as answer:
                 body = answer.read()
-        except urllib.error.HTTPError as error:
-            self.soak.fault(f"HTTP {error.code} from the server: {error.read()[:200]!r}")
-            return
-        except OSError as error:
+        except (OSError, HTTPException) as error:  # half an answer is not an OSError
             if process is self.process and not self.is_ending and not self.soak.stopped.is_set():
-                self.soak.fault(f"a server that nobody ended did not answer: {error}")
+                is_answer = isinstance(error, urllib.error.HTTPError)
+                self.soak.fault(f"HTTP {error}" if is_answer else f"a server that nobody ended did not answer: {error!r}")
             self.soak.count("requests cut by a kill")
             self.soak.stopped.wait(0.5)
             return

@@ -88,6 +88,18 @@ def test_an_address_for_others_says_that_they_can_read_along(monkeypatch: pytest
         assert any("is not encrypted" in line for line in lines) is is_announced
 
 
+def test_the_browser_is_started_without_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other users can read the arguments of processes."""
+    opened: list[str] = []
+    said: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
+    serve([Served.of(program())], say=said.append)
+    address, token, _ = said[0].rsplit("/", 2)
+    assert len(token) > 20 and [each.startswith(f"{address}/start/") for each in opened] == [True]
+    assert token not in opened[0]
+
+
 @pytest.mark.parametrize(
     ("host", "end"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("127.0.0.2", "127.0.0.2"), ("::1", "[::1]"), ("::", "[::1]")]
 )
