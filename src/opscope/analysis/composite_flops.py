@@ -30,7 +30,7 @@ _PER_ELEMENT: dict[str, int] = {
     **dict.fromkeys(("count_nonzero", "median", "logcumsumexp", "bincount"), 1),
     "aminmax": 2,
     "polar": 4,
-    "weight_norm": 4,
+    **dict.fromkeys(("weight_norm", "weight_norm_interface"), 4),
     "histc": 3,
     **dict.fromkeys(("softmax_backward_data", "log_softmax_backward_data"), 4),
     **dict.fromkeys(("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "global_average_pool"), 1),

@@ -246,7 +246,7 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("copy", "identity", "alias", "clone", "clone_dim_order", "stop_gradient", "device_put", *HOST_CALLS), _nothing),
     "custom_call": _custom_call,
     "diff": lambda graph, node: _mapped(graph, node),
-    "assert_tensor_metadata": _nothing,
+    **dict.fromkeys(("assert_tensor_metadata", "assert_scalar", "item", "sym_size"), _nothing),
     "fft": _fft,
     **dict.fromkeys(ROUTINES, _factorization),
     **dict.fromkeys(("reduce_window_max", "reduce_window_min", "reduce_window_sum"), _windowed),

@@ -16,8 +16,9 @@ DATA: Rows = (
     (
         """
         as_strided bitcast_convert bitcast_convert_type bitcast_vec broadcast_to cat chunk concat concatenate contiguous
-        depth_to_space detach diagonal dynamic_reshape expand_as expand_dims flatten flip hstack movedim narrow pad permute
-        pixel_shuffle real_dynamic_slice rearrange repeat repeat_interleave rev reverse roll rot90 select_copy select_int
+        depth_to_space detach diagonal dynamic_reshape expand_as expand_dims flatten flip hstack movedim narrow numpy_t pad permute
+        pixel_shuffle real_dynamic_slice rearrange reflection_pad1d reflection_pad2d reflection_pad3d
+        repeat repeat_interleave rev reverse roll rot90 select_copy select_int
         set_dimension_size shape size slice space_to_depth split split_copy split_with_sizes split_with_sizes_copy squeeze
         squeeze_copy stack strided_slice swapaxes t tile transpose unbind unflatten unfold unsafe_view unsqueeze unsqueeze_copy
         upsample view view_as view_copy vstack
