@@ -40,6 +40,16 @@ def test_passes_are_compared_once(run: Path, monkeypatch: pytest.MonkeyPatch) ->
         list(compared(open_recording(run)))
 
 
+def test_the_passes_of_one_module_are_compared_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of a recording uses, and adds to, the comparisons of the whole: a loop over histories would compare every pass each time."""
+    module = open_recording(run).modules[0]
+    first = list(compared(open_recording(run).of_module(module)))
+    assert any(each.diff for each in first)
+    monkeypatch.setattr("opscope.render.wire.compare_passes.compare", refuse)
+    assert list(compared(open_recording(run).of_module(module))) == first
+    assert list(compared(open_recording(run))) == first, "the whole has those of its part"
+
+
 def test_diffs_of_another_format_are_ignored(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     list(compared(open_recording(run)))
     monkeypatch.setattr("opscope.render.wire.compare_passes.FORMAT", FORMAT + 1)

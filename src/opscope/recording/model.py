@@ -86,6 +86,8 @@ class Recording(Displayed, Sequence[Snapshot]):
         self.name = name
         self.file = file
         """The file that it was read from, if there is one."""
+        self.comparisons = file
+        """The file that has the comparisons of its passes; a part of a recording can have those of the whole."""
         self.snapshots = tuple(snapshots)
         self.attrs = attrs
         self._diffs: dict[int, Diff] = {}
@@ -229,7 +231,9 @@ class Recording(Displayed, Sequence[Snapshot]):
     def of_module(self, name: str) -> Recording:
         """A recording of only the passes of one module."""
         module = self.module_named(name)
-        return Recording(self.name, [each for each in self.snapshots if each.module == module], self.attrs)
+        part = Recording(self.name, [each for each in self.snapshots if each.module == module], self.attrs)
+        part.comparisons = self.comparisons  # a pass is compared within its module
+        return part
 
     def remember_diff(self, index: int, diff: Diff) -> None:
         """Take a diff that is known, instead of comparing again."""

@@ -40,11 +40,12 @@ def compared(recording: Recording, progress: Progress | None = None, snapshots: 
     """Every pass in order, or only these snapshots. Comparisons in the recording file are reused; new ones are added to it, unless
     it is part of the package."""
     chosen = list(recording) if snapshots is None else snapshots
-    stored = read_comparisons(recording.file, FORMAT) if recording.file else {}
+    stored = read_comparisons(recording.comparisons, FORMAT) if recording.comparisons else {}
     missing = [s for s in chosen if s.index not in stored and not recording.repeats(s)]
     writer = None
-    if missing and recording.file and "finished" in recording.attrs and not is_example(recording.file):
-        writer = ComparisonWriter(recording.file, FORMAT)
+    file = recording.comparisons
+    if missing and file and "finished" in recording.attrs and not is_example(file):
+        writer = ComparisonWriter(file, FORMAT)
     with closing(writer) if writer else nullcontext():
         fresh = _computed(recording, missing)
         for number, snapshot in enumerate(chosen, 1):
@@ -65,12 +66,12 @@ def compared_rows(recording: Recording, progress: Progress | None = None) -> Ite
 
 
 def _computed(recording: Recording, missing: list[Snapshot]) -> Iterator[Comparison]:
-    if recording.file is None or sum(s.nodes for s in missing) < _FEW or len(missing) < 2:
+    if recording.comparisons is None or sum(s.nodes for s in missing) < _FEW or len(missing) < 2:
         yield from (compare(recording, snapshot) for snapshot in missing)
         return
     most = max(s.nodes for s in missing)
     jobs = min(cores(), max(1, _MOST_BYTES // (most * _BYTES_PER_NODE)))
-    questions = [f"{s.index}@{recording.file.resolve()}" for s in missing]
+    questions = [f"{s.index}@{recording.comparisons.resolve()}" for s in missing]
     for snapshot, answer in zip(missing, answers_in_order("opscope.render.wire.compare_passes", questions, jobs), strict=True):
         yield compare(recording, snapshot) if isinstance(answer, str) else Comparison(*marshal.loads(answer))
 
