@@ -194,7 +194,7 @@ def combining(edit: Edit) -> None:
         ]
         for i, node in enumerate(pair):
             edit.replace(node, [parts[i]])
-            edit.became[node.id] = [edit.key(each) for each in (call, *parts)]
+            edit.became[node.id] = [edit.key(call), edit.key(parts[i])]
         edit.at[pair[0].id] = [call, parts[0]]
 
 

@@ -29,28 +29,33 @@ OUTCOMES = ("right", "part", "missing", "undecided", "wrong")
 
 def outcomes(before: Program, truth: Truth, difference: Diff, kind: str, show: bool) -> Counter[str]:
     """How many of the touched nodes, and of the new fusions, have each outcome. A wrong link of any other node counts too."""
-    links: dict[NodeKey, set[NodeKey]] = defaultdict(set)
-    for match in difference.matched:
-        for key in match.a:
-            links[key].update(match.b)
+    links = links_of(difference)
     candidates = {key for match in difference.undecided for key in match.a}
     counts: Counter[str] = Counter()
     for graph in before:
         for node in graph:
             key = graph.name, node.id
             expected = truth.became.get(key, frozenset([key]))
-            outcome = _outcome(expected, links[key], key in candidates)
+            outcome = outcome_of(expected, links[key], key in candidates)
             if key in truth.became or outcome == "wrong":
                 counts[outcome] += 1
             if show and outcome == "wrong":
                 names = [[id for _, id in sorted(keys)] for keys in (expected, links[key])]
                 print(f"  {kind}: {node.id} became {names[0]}, not {names[1]}")
     fusions = {fusion.new: frozenset(fusion.old) for fusion in difference.fusions}
-    counts.update(_outcome(members, fusions.get(key, frozenset()), False) for key, members in truth.fused.items())
+    counts.update(outcome_of(members, fusions.get(key, frozenset()), False) for key, members in truth.fused.items())
     return counts
 
 
-def _outcome(expected: frozenset[NodeKey], links: set[NodeKey] | frozenset[NodeKey], undecided: bool) -> str:
+def links_of(difference: Diff) -> dict[NodeKey, set[NodeKey]]:
+    links: dict[NodeKey, set[NodeKey]] = defaultdict(set)
+    for match in difference.matched:
+        for key in match.a:
+            links[key].update(match.b)
+    return links
+
+
+def outcome_of(expected: frozenset[NodeKey], links: set[NodeKey] | frozenset[NodeKey], undecided: bool) -> str:
     if links - expected:
         return "wrong"
     if links == expected:

@@ -14,6 +14,7 @@ import opscope
 from opscope.native import dumps
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.model import Origin, Recording
+from opscope.recording.rows import row_of
 
 F32 = TensorType("f32", (4,))
 
@@ -88,6 +89,17 @@ def test_provenance_by_id_and_by_graph() -> None:
     assert recording[1].origins == (Origin((("main", "a"), ("main", "b")), (("main", "ab"),)),)
     (match,) = [match for match in diff_of(recording, 1).matched if match.evidence == "rewrite"]
     assert match.a == (("main", "a"), ("main", "b")) and len(recording) == 2
+
+
+def test_provenance_of_several_nodes_from_one_is_one_rewrite() -> None:
+    """A compiler says of each new node where it came from. Softmax did not become its first part, and the counts of the row add up."""
+    with opscope.record() as rec:
+        rec.snapshot(program("softmax", "neg"), "as written")
+        rec.snapshot(program("sub", "exp", "div", "neg"), "decompose", provenance={part: ["softmax"] for part in ("sub", "exp", "div")})
+    (match,) = [match for match in diff_of(rec.recording, 1).matched if match.evidence == "rewrite"]
+    assert match.a == (("main", "softmax"),) and [id for _, id in match.b] == ["sub", "exp", "div"]
+    row = row_of(rec.recording, rec.recording[1])
+    assert (row.added, row.removed, row.changed) == (3, 1, 0)
 
 
 def test_times_are_printed_as_passes_start_and_end(capsys: pytest.CaptureFixture[str]) -> None:

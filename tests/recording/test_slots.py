@@ -43,7 +43,7 @@ def test_replaced_nodes_count_as_removed_and_added() -> None:
     assert difference.a.node_count + counts == difference.b.node_count
 
 
-def test_several_nodes_that_were_combined_are_one_replacement() -> None:
+def test_nodes_that_were_combined_have_the_combined_one_in_common_and_a_part_each() -> None:
     difference = compared(
         """%all-reduce.1 = f32[8]{0} all-reduce(%x)
            %all-reduce.2 = f32[8]{0} all-reduce(%y)
@@ -53,10 +53,30 @@ def test_several_nodes_that_were_combined_are_one_replacement() -> None:
            %get-tuple-element.2 = f32[8]{0} get-tuple-element(%all-reduce.8), index=1
            ROOT %add.3 = f32[8]{0} add(%get-tuple-element.1, %get-tuple-element.2)""",
     )
-    assert replaced(difference) == [(["all-reduce.1", "all-reduce.2"], ["all-reduce.8", "get-tuple-element.1", "get-tuple-element.2"])]
+    assert replaced(difference) == [
+        (["all-reduce.1", "all-reduce.2"], ["all-reduce.8"]),
+        (["all-reduce.1"], ["get-tuple-element.1"]),
+        (["all-reduce.2"], ["get-tuple-element.2"]),
+    ], "the history of one does not lead to the part of the other"
 
 
-def test_two_dots_that_were_merged_are_one_replacement() -> None:
+def test_what_combined_nodes_took_is_followed_through_the_combined_one() -> None:
+    """The multiply has no consumer that stays, only one that was combined with another."""
+    difference = compared(
+        """%multiply.1 = f32[8]{0} multiply(%x, %y)
+           %all-reduce.1 = f32[8]{0} all-reduce(%multiply.1)
+           %all-reduce.2 = f32[8]{0} all-reduce(%y)
+           ROOT %add.3 = f32[8]{0} add(%all-reduce.1, %all-reduce.2)""",
+        """%custom-call.7 = f32[8]{0} custom-call(%x, %y), custom_call_target="multiply"
+           %all-reduce.8 = (f32[8]{0}, f32[8]{0}) all-reduce(%custom-call.7, %y)
+           %get-tuple-element.1 = f32[8]{0} get-tuple-element(%all-reduce.8), index=0
+           %get-tuple-element.2 = f32[8]{0} get-tuple-element(%all-reduce.8), index=1
+           ROOT %add.3 = f32[8]{0} add(%get-tuple-element.1, %get-tuple-element.2)""",
+    )
+    assert (["multiply.1"], ["custom-call.7"]) in replaced(difference)
+
+
+def test_dots_that_were_merged_have_the_merged_one_in_common_and_a_slice_each() -> None:
     difference = compared(
         """%dot.1 = f32[8]{0} dot(%x, %x), lhs_contracting_dims={0}
            %dot.2 = f32[8]{0} dot(%x, %y), lhs_contracting_dims={0}
@@ -67,7 +87,11 @@ def test_two_dots_that_were_merged_are_one_replacement() -> None:
            %slice.6 = f32[8]{0} slice(%dot.9), slice={[8:16]}
            ROOT %add.3 = f32[8]{0} add(%slice.5, %slice.6)""",
     )
-    assert replaced(difference) == [(["dot.1", "dot.2"], ["concatenate.4", "dot.9", "slice.5", "slice.6"])]
+    assert replaced(difference) == [
+        (["dot.1", "dot.2"], ["concatenate.4", "dot.9"]),
+        (["dot.1"], ["slice.5"]),
+        (["dot.2"], ["slice.6"]),
+    ]
 
 
 def test_an_operation_between_new_reshapes_is_the_same_operation() -> None:

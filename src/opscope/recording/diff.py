@@ -15,6 +15,7 @@ from opscope.recording.match import Group, Matcher, Matching
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
 from opscope.recording.match.json_values import differing, parsed
 from opscope.recording.match.names import contradictions, names_are_stable
+from opscope.recording.match.pairs import GROUPED
 from opscope.recording.match.places import match_arguments, match_places
 from opscope.recording.model import Origin
 
@@ -178,16 +179,13 @@ class Diff:
 
         A node that is now computed several times (one old, several new, by identity) counts as added once for each further time.
         """
-        came: dict[NodeKey, None] = {}
-        went: dict[NodeKey, None] = {}
-        for match in self.compared:
-            if len(match.a) == len(match.b) == 1:
-                continue
-            if match.evidence == "rewrite":
-                came.update(dict.fromkeys(match.b))
-                went.update(dict.fromkeys(match.a))
-            elif match.evidence == "identity":
-                came.update(dict.fromkeys(match.b[1:]))
+        pairs, groups = self._matching.pairs, self._matching.groups
+        came = {self._keys_b[y]: None for y, x in enumerate(pairs.counterpart_b) if x == GROUPED}
+        went = {self._keys_a[x]: None for x, y in enumerate(pairs.counterpart_a) if y == GROUPED}
+        for group in groups:
+            first, again = self._keys_b[group.b[0]], self._keys_a[group.a[0]]
+            if group.evidence == "identity" and len(group.a) == 1 and first in came and again in went:
+                del came[first], went[again]
         return tuple(came), tuple(went)
 
     @cached_property

@@ -139,17 +139,25 @@ class Matcher:
 
 
 def _recorded(pairs: Pairs, origins: Iterable[Origin]) -> list[Group]:
-    """Match by recorded origins: one node that became one is a pair, everything else is a group, whose nodes are no longer free."""
+    """Match by recorded origins: one node that became one is a pair, everything else is a group, whose nodes are no longer free. A
+    compiler may say of each new node where it came from, so what one rule made of the same nodes is taken together."""
     groups = []
     number_a, number_b = _numbers(pairs.a), _numbers(pairs.b)
+    became: dict[tuple[tuple[int, ...], str, str], dict[int, None]] = {}
     for origin in origins:
         old = tuple([number_a[key] for key in origin.old if key in number_a])
-        new = tuple([number_b[key] for key in origin.new if key in number_b])
-        if len(old) == len(new) == 1 and pairs.counterpart_a[old[0]] == FREE == pairs.counterpart_b[new[0]]:
-            pairs.pair(old[0], new[0], origin.evidence)
-            pairs.rules[old[0]] = origin.rule
-        elif old and new:
-            groups.append(Group(old, new, origin.evidence, origin.rule))
+        new = [number_b[key] for key in origin.new if key in number_b]
+        if old and new:
+            became.setdefault((old, origin.evidence, origin.rule), {}).update(dict.fromkeys(new))
+    times = Counter((x, rule) for old, _, rule in became for x in old)
+    for (old, evidence, rule), together in became.items():
+        new = list(together)
+        alone = len(old) == len(new) == 1 == times[old[0], rule]
+        if alone and pairs.counterpart_a[old[0]] == FREE == pairs.counterpart_b[new[0]]:
+            pairs.pair(old[0], new[0], evidence)
+            pairs.rules[old[0]] = rule
+        else:
+            groups.append(Group(old, tuple(new), evidence, rule))
     for group in groups:
         for x in group.a:
             if pairs.counterpart_a[x] == FREE:

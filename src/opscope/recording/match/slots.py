@@ -47,8 +47,10 @@ class _Slots:
         """{node that is gone: new node that alone is at its place in the user's program}, whatever it does."""
         self._ends = {*self._tied, *(~y for y in self._tied.values())}
         """Nodes that a value is not followed beyond."""
-        self._component: dict[int, int] = {}
-        """Union-find over nodes: those of a by number, those of b as ~number."""
+        self._replaced: dict[int, set[int]] = defaultdict(set)
+        """{new node: the nodes that are gone and that it replaced, perhaps with others}."""
+        self._parts: dict[int, dict[int, int]] = defaultdict(dict)
+        """{new node: {node that takes a part of its value: node that is gone and that this part replaced}}."""
 
     def replacements(self) -> list[Replacement]:
         if not self._gone:
@@ -68,12 +70,28 @@ class _Slots:
                         witness = self._pair_ends(x, y) or ((x, y) if self._is_same_work(x, y) else None)
                         if witness:
                             witnesses.append((_operands(self._pairs.a, witness[0]), _operands(self._pairs.b, witness[1])))
+                        else:
+                            witnesses.extend(self._combined(x, y))
             else:
                 candidates = tuple(x for _, x in olds if x in self._gone), tuple(y for _, y in news if y in self._new)
                 if all(candidates):
                     undecided[candidates] = None
         decided = [*self._groups(instead), *self._completed()]
         return [*decided, *(Replacement(xs, ys, False) for xs, ys in undecided if not any(x in instead for x in xs))]
+
+    def _combined(self, x: int, y: int) -> Iterator[tuple[list[int], list[int]]]:
+        """The operands of all nodes that were combined into one, of which each takes a part, and the operands of that one: it is a
+        consumer of what they consumed, once it is known what every part replaced."""
+        a, b = self._pairs.a, self._pairs.b
+        whole = self._chain(b, y, self._new)[-1]
+        if whole == y:
+            return
+        parts = self._parts[whole]
+        parts[y] = x
+        if len(parts) > 1 and len(parts) == len(b.users[whole]):
+            before = [operand for part in sorted(parts) for operand in _operands(a, parts[part])]
+            if len(before) == len(after := _operands(b, whole)):
+                yield before, after
 
     def _completed(self) -> Iterator[Replacement]:
         """Operations that were made anew with another shape, and the new node that gives their old value: a product in parts and the sum of
@@ -195,22 +213,23 @@ class _Slots:
         return work_a[x] == work_b[y]
 
     def _groups(self, instead: dict[int, set[int]]) -> Iterator[Replacement]:
-        """One replacement for all nodes that are tied together. A node that was there before does not tie: many can end in it."""
+        """The nodes that are gone with what replaced each: a product and its slice of a combined one, all of them and the combined one. A
+        node that was there before is a replacement of its own: many can end in it."""
         ended: dict[int, list[int]] = defaultdict(list)
         for x in instead:
             for y in sorted(instead[x]) if x in self._gone else ():
                 if y not in self._new:
                     ended[y].append(x)
                     continue
-                chain = [*self._chain(self._pairs.a, x, self._gone), *(~i for i in self._chain(self._pairs.b, y, self._new))]
-                for other in chain[1:]:
-                    self._join(chain[0], other)
+                for new in self._chain(self._pairs.b, y, self._new):
+                    self._replaced[new].update(self._chain(self._pairs.a, x, self._gone))
         self._add_inner_new()
         self._add_inner_gone()
-        members: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for i in self._component:
-            members[self._root(i)][i < 0].append(i if i >= 0 else ~i)
-        yield from (Replacement(tuple(sorted(xs)), tuple(sorted(ys))) for xs, ys in members.values())
+        alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for y, xs in self._replaced.items():
+            alike[tuple(sorted(xs))].append(y)
+        by_first = sorted(alike.items(), key=lambda item: (item[0][0], -len(item[0]), item[1]))
+        yield from (Replacement(xs, tuple(sorted(ys))) for xs, ys in by_first)
         yield from (Replacement(tuple(sorted(xs)), (y,)) for y, xs in ended.items())
 
     def _chain(self, side: Side, i: int, among: Container[int]) -> list[int]:
@@ -223,44 +242,35 @@ class _Slots:
         return chain
 
     def _add_inner_new(self) -> None:
-        """Add new nodes that only new nodes of one replacement use; parts of a value, only if that holds for the whole value."""
+        """Add new nodes that only new nodes of replacements use: they replaced what these did. Of parts of a value, only if that holds for
+        the whole value."""
         b = self._pairs.b
         for y in sorted(self._new, reverse=True):
+            if y in self._replaced:
+                continue
             whole = self._chain(b, y, self._new)[-1]
-            users = [~(edge // TAGS) for i in {y, whole} for edge in b.users[i]]
-            self._add_if_inside(~y, (user for user in users if ~user != y))
+            users = {edge // TAGS for i in {y, whole} for edge in b.users[i]} - {y}
+            if users and all(user in self._replaced for user in users):
+                self._replaced[y] = set().union(*(self._replaced[user] for user in users))
 
     def _add_inner_gone(self) -> None:
-        """Add nodes that are gone if only one replacement used them, and if it uses what they used. Otherwise they were dead."""
+        """Add nodes that are gone if only replaced ones used them, and if what replaced these uses what they used. Otherwise they were
+        dead."""
         a, b = self._pairs.a, self._pairs.b
-        leaves: dict[int, set[int]] = defaultdict(set)
-        for i in list(self._component):
-            if i < 0:
-                leaves[self._root(i)].update(self._pairs.counterpart_b[edge // TAGS] for edge in b.operands[~i])
+        by: dict[int, set[int]] = defaultdict(set)
+        for y, xs in self._replaced.items():
+            for x in xs:
+                by[x].add(y)
         for x in sorted(self._gone, reverse=True):
-            operands = _operands(a, x)
-            users = [edge // TAGS for edge in a.users[x]]
-            if not operands or not users or users[0] not in self._component:
+            operands, users = _operands(a, x), {edge // TAGS for edge in a.users[x]}
+            if x in by or not operands or not users or not all(user in by for user in users):
                 continue
-            taken = leaves[self._root(users[0])]
+            news = set().union(*(by[user] for user in users))
+            taken = {self._pairs.counterpart_b[operand] for y in news for operand in _operands(b, y)}
             if all(operand in taken or operand in self._gone for operand in operands):
-                self._add_if_inside(x, users)
-
-    def _add_if_inside(self, i: int, users: Iterable[int]) -> None:
-        roots = {self._root(user) if user in self._component else None for user in users}
-        if i not in self._component and len(roots) == 1 and (root := roots.pop()) is not None:
-            self._join(root, i)
-
-    def _root(self, i: int) -> int:
-        while (parent := self._component[i]) != i:
-            self._component[i] = self._component[parent]
-            i = parent
-        return i
-
-    def _join(self, i: int, j: int) -> None:
-        for each in (i, j):
-            self._component.setdefault(each, each)
-        self._component[self._root(j)] = self._root(i)
+                by[x] = news
+                for y in news:
+                    self._replaced[y].add(x)
 
 
 def _operands(side: Side, i: int) -> list[int]:
