@@ -242,20 +242,20 @@ class _Slots:
         return chain
 
     def _add_inner_new(self) -> None:
-        """Add new nodes that only new nodes of replacements use: they replaced what these did. Of parts of a value, only if that holds for
-        the whole value."""
+        """Add new nodes that only new nodes of one replacement use: they replaced what all of these did. Of parts of a value, only if that
+        holds for the whole value."""
         b = self._pairs.b
         for y in sorted(self._new, reverse=True):
             if y in self._replaced:
                 continue
             whole = self._chain(b, y, self._new)[-1]
             users = {edge // TAGS for i in {y, whole} for edge in b.users[i]} - {y}
-            if users and all(user in self._replaced for user in users):
-                self._replaced[y] = set().union(*(self._replaced[user] for user in users))
+            if common := _common([self._replaced.get(user, set()) for user in users]):
+                self._replaced[y] = common
 
     def _add_inner_gone(self) -> None:
-        """Add nodes that are gone if only replaced ones used them, and if what replaced these uses what they used. Otherwise they were
-        dead."""
+        """Add nodes that are gone if only one replacement used them, and if what replaced all of their users uses what they used.
+        Otherwise they were dead."""
         a, b = self._pairs.a, self._pairs.b
         by: dict[int, set[int]] = defaultdict(set)
         for y, xs in self._replaced.items():
@@ -263,14 +263,16 @@ class _Slots:
                 by[x].add(y)
         for x in sorted(self._gone, reverse=True):
             operands, users = _operands(a, x), {edge // TAGS for edge in a.users[x]}
-            if x in by or not operands or not users or not all(user in by for user in users):
-                continue
-            news = set().union(*(by[user] for user in users))
+            news = _common([by.get(user, set()) for user in users]) if operands and x not in by else set()
             taken = {self._pairs.counterpart_b[operand] for y in news for operand in _operands(b, y)}
-            if all(operand in taken or operand in self._gone for operand in operands):
+            if news and all(operand in taken or operand in self._gone for operand in operands):
                 by[x] = news
                 for y in news:
                     self._replaced[y].add(x)
+
+
+def _common(sets: Sequence[set[int]]) -> set[int]:
+    return set.intersection(*sets) if sets else set()
 
 
 def _operands(side: Side, i: int) -> list[int]:
