@@ -314,3 +314,17 @@ def test_a_transpose_of_two_equal_transposes_is_merged_into_the_one_that_is_left
     )
     merged = [([id for _, id in match.a], [id for _, id in match.b]) for match in difference.compared if len(match.a) > 1]
     assert (["transpose.1", "transpose.3"], ["transpose.3"]) in merged
+
+
+def test_what_a_remade_operation_took_is_followed_to_what_it_takes() -> None:
+    """The division became a product at the same place of the user's program; so its operands are witnesses like those of a consumer."""
+    place = 'metadata={op_name="jit(f)/div"}'
+    difference = compared(
+        f"""%abs.1 = f32[8]{{0}} abs(%x)
+            %divide.2 = f32[8]{{0}} divide(%abs.1, %y), {place}
+            ROOT %add.3 = f32[8]{{0}} add(%divide.2, %x)""",
+        f"""%maximum.4 = f32[8]{{0}} maximum(%x, %x)
+            %multiply.5 = f32[8]{{0}} multiply(%maximum.4, %y), {place}
+            ROOT %add.3 = f32[8]{{0}} add(%multiply.5, %x)""",
+    )
+    assert replaced(difference) == [(["abs.1"], ["maximum.4"]), (["divide.2"], ["multiply.5"])]

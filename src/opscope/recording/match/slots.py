@@ -59,7 +59,7 @@ class _Slots:
         undecided: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
         for x, y in self._tied.items():
             instead[x].add(y)
-        witnesses = list(self._witnesses())
+        witnesses = [*self._witnesses(), *((_operands(self._pairs.a, x), _operands(self._pairs.b, y)) for x, y in self._tied.items())]
         for before, after in witnesses:
             olds, news = self._left_over(before, after)
             same_positions = len(olds) == 1 or ([at for at, _ in olds] == [at for at, _ in news] and not self._is_reordered(olds, news))
