@@ -90,6 +90,16 @@ def test_a_change_is_never_two_equal_texts() -> None:
     assert swapped.changes == (("operands", "b, a", "a, b"),)
 
 
+def test_a_graph_whose_name_another_has_now_is_called_what_it_is_called_now() -> None:
+    """The old f is left behind as g, and a new f is called: not a change from f to f."""
+    body = "{{\n  x.{0} = f32[4] parameter(0)\n  ROOT y.{0} = f32[4] {1}(x.{0})\n}}\n"
+    entry = "ENTRY main {\n  a = f32[4] parameter(0)\n  ROOT c = f32[4] call(a), to_apply=f\n}\n"
+    before = "HloModule m\nf " + body.format(1, "abs") + entry
+    after = "HloModule m\ng " + body.format(1, "abs") + "f " + body.format(2, "negate") + entry
+    changes = [change for match in diff(parse(before), parse(after), match_by_name=False).changed for change in match.changes]
+    assert changes == [("calls", "g", "f")]
+
+
 def numbered(ops: list[tuple[str, list[int]]]) -> Program:
     """A program whose ids are positions, as hidet writes them."""
     builder = ProgramBuilder("p")

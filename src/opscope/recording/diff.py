@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -332,13 +332,22 @@ class Diff:
             changes.append(self._operand_change(x, y))
         called_a, called_b = side_a.calls[x], side_b.calls[y]
         if (called_a or called_b) and [self._matching.pairs.graph_a[g] for g in called_a] != called_b:
-            changes.append(Change("calls", ", ".join(old.calls), ", ".join(new.calls)))
+            changes.append(Change("calls", ", ".join(self._graph_names(called_a, new.calls)), ", ".join(new.calls)))
         if (old.control or new.control) and self._controls(x) != set(new.control):
             changes.append(Change("control", ", ".join(old.control), ", ".join(new.control)))
         ga, gb = side_a.graph[x], side_b.graph[y]
         if self._matching.pairs.graph_a[ga] != gb:
-            changes.append(Change("graph", side_a.graphs[ga].name, side_b.graphs[gb].name))
+            name = side_b.graphs[gb].name
+            changes.append(Change("graph", *self._graph_names([ga], [name]), name))
         return tuple(changes)
+
+    def _graph_names(self, graphs: Sequence[int], names: Sequence[str]) -> list[str]:
+        """The names of graphs of a. Where other graphs of b have these `names`, they are called what they are in b now."""
+        pairs = self._matching.pairs
+        old = [pairs.a.graphs[g].name for g in graphs]
+        if old != list(names):
+            return old
+        return [pairs.b.graphs[gb].name if (gb := pairs.graph_a[g]) >= 0 else f"{pairs.a.graphs[g].name} (removed)" for g in graphs]
 
     def _operand_change(self, x: int, y: int) -> Change:
         """Both lists of operands. Where other nodes have the same names, the old list has the names that its nodes have in b."""
