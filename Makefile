@@ -80,10 +80,8 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/structure.py --keep
 	$(BIN)/python benchmarks/diff.py --keep
 	$(BIN)/python benchmarks/diff.py --keep --without-metadata || true
-	for python in .venv-hidet-*/bin/python; do
-	  test -x $$python && (cd .bench && PYTHONPATH=../src ../$$python ../examples/passes_hidet.py hidet.opscope > /dev/null 2>&1) \
-	    && $(BIN)/python benchmarks/diff.py --keep --recorded .bench/hidet.opscope
-	done || true
+	$(BIN)/python benchmarks/truth.py --keep
+	$(BIN)/python benchmarks/recorded_truth.py --keep
 	$(BIN)/python benchmarks/timeline.py --keep
 	$(BIN)/python benchmarks/diff.py --keep --speed
 	$(BIN)/python benchmarks/record.py --keep

@@ -4,7 +4,6 @@
     python benchmarks/diff.py DIRECTORY …          other XLA dumps
     python benchmarks/diff.py --speed              100,000 nodes against 100,000
     python benchmarks/diff.py --without-metadata   also without op_name, scopes and source lines
-    python benchmarks/diff.py --recorded SOURCE …  live recordings, against what the compiler reported
 
 `--keep` appends the figures to benchmarks/results/diff.jsonl.
 
@@ -30,8 +29,6 @@ from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
 from opscope.recording.diff import diff, diff_passes
 from opscope.recording.dumps.xla import Step, find_steps
-from opscope.recording.model import Recording
-from opscope.recording.sources import open_recording
 
 _NAME = re.compile(r"%([A-Za-z_][\w.-]*)")
 _PARAMETER = re.compile(r"(?<=[(,] )?([A-Za-z_][\w.-]*)(?=: )")
@@ -120,36 +117,6 @@ def _dead_and_alike(program: Program, one: str, other: str) -> bool:
     return one not in program.callers and other not in program.callers and text(one) == text(other)
 
 
-def recorded_truth(recording: Recording) -> list[Figure]:
-    """Matching without ids and origins, compared with the ids that survive and the origins that the compiler reported."""
-    survived = right = wrong = 0
-    for snapshot in recording:
-        if recording.repeats(snapshot):
-            continue
-        before = recording.before(snapshot)
-        assert before is not None
-        old, new = (keys_of_ops(program) for program in (before.program, snapshot.program))
-        truth = {key: key for key in old & new}
-        for origin in snapshot.origins:
-            if len(origin.old) == len(origin.new) == 1 and not origin.rule:
-                truth[origin.old[0]] = origin.new[0]
-        matches: dict[tuple[str, str], set[tuple[str, str]]] = {}
-        for match in diff_passes(before.program, snapshot.program, ids="positions").matched:
-            for key in match.a:
-                matches.setdefault(key, set()).update(match.b)
-        survived += len(truth)
-        right += sum(new in matches.get(old, ()) for old, new in truth.items())
-        wrong += sum(old in matches and new not in matches[old] for old, new in truth.items())
-    shares = right / max(1, survived), wrong / max(1, survived)
-    result = f"{shares[0]:.2%} right (target: 97 %), {shares[1]:.2%} wrong (target: under 1 %)"
-    print(f"{Path(recording.name).name}, {recording.attrs.get('producer', '')}: {survived:,} surviving nodes, {result}")
-    return shares_of(Path(recording.name).name, survived, *shares)
-
-
-def keys_of_ops(program: Program) -> set[tuple[str, str]]:
-    return {(graph.name, node.id) for graph in program for node in graph if node.role == "op"}
-
-
 def speed() -> list[Figure]:
     """The compiled 24-layer step against itself: with its names, with other names, and with the same names on other nodes."""
     from make_hlo import make
@@ -186,13 +153,10 @@ def main() -> None:
     parser.add_argument("sources", nargs="*", type=Path)
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--without-metadata", action="store_true")
-    parser.add_argument("--recorded", action="store_true")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     if options.speed:
         figures = speed()
-    elif options.recorded:
-        figures = [figure for source in options.sources for figure in recorded_truth(open_recording(source))]
     else:
         directories = options.sources or [dump(4)]
         figures = [figure for directory in directories for figure in truth_of(directory, not options.without_metadata)]

@@ -270,8 +270,9 @@ def _table(title: str, counts: Counter[tuple[str, str]]) -> list[Figure]:
         if not whole:
             figures.append(Figure(f"{kind}: wrong", shares["wrong"], "%", title, total, at_most=1))
     judged = {kind for kind, _ in counts} - {"one node before and after"}
-    links = {outcome: sum(counts[kind, outcome] for kind in judged) for outcome in ("right", "wrong")}
-    figures.append(Figure("precision of links", 100 * links["right"] / max(1, sum(links.values())), "%", title, at_least=99))
+    right, wrong, unsaid = (sum(counts[kind, outcome] for kind in judged) for outcome in ("right", "wrong", "unsaid"))
+    figures.append(Figure("precision of links", 100 * right / max(1, right + wrong), "%", title, at_least=99))
+    figures.append(Figure("precision of links, unsaid as wrong", 100 * right / max(1, right + wrong + unsaid), "%", title))
     return figures
 
 

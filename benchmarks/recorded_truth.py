@@ -54,7 +54,7 @@ def truth_of(before: Program, snapshot: Snapshot, ids: str, says_all: bool) -> T
     """If ids have a meaning, nodes with equal ids that the compiler says nothing about are the same. Others are gone, or new, if the
     compiler `says_all`, and otherwise not known."""
     became: dict[NodeKey, set[NodeKey]] = defaultdict(set)
-    aside = set()
+    aside: set[tuple[NodeKey, NodeKey]] = set()
     said: set[NodeKey] = set()
     for origin in snapshot.origins:
         for old in origin.old:

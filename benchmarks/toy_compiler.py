@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from opscope import record
-from opscope.program import NodeKey, Program, ProgramBuilder, TensorType
+from opscope.program import NodeKey, Program, ProgramBuilder, Role, TensorType
 from opscope.recording.model import Origin
 
 Shape = tuple[int, ...]
@@ -250,7 +250,10 @@ def multiply_instead(code: Code) -> None:
 
 def fold_transposes(code: Code) -> None:
     """A transpose with one user, a matmul, becomes a property of it."""
-    users, instead, new, gone = code.users(), {}, {}, []
+    users = code.users()
+    instead: dict[Op, Op] = {}
+    new: dict[Op, list[Op]] = {}
+    gone: list[Op] = []
     for op in code.ops:
         if op.kind == "matmul" and op.inputs[1].kind == "transpose" and len(users[op.inputs[1]]) == 1:
             turned = op.inputs[1]
@@ -262,7 +265,9 @@ def fold_transposes(code: Code) -> None:
 
 def combine(code: Code) -> None:
     """Products of one value with several weights become one product and slices of it."""
-    users, instead, new = code.users(), {}, {}
+    users = code.users()
+    instead: dict[Op, Op] = {}
+    new: dict[Op, list[Op]] = {}
     for op in list(code.ops):
         products = [each for each in users[op] if each.kind == "matmul" and each.inputs[0] is op and each.inputs[1].kind == "weight"]
         if len(products) < 2:
@@ -303,7 +308,8 @@ def call_library(code: Code) -> None:
 
 def copy_cheap(code: Code) -> None:
     """Every user of a broadcast gets its own."""
-    users, new = code.users(), {}
+    users = code.users()
+    new: dict[Op, list[Op]] = {}
     for op in [each for each in code.ops if each.kind == "broadcast" and len(users[each]) > 1]:
         for user in dict.fromkeys(users[op][1:]):
             copy = Op("broadcast", op.inputs, op.shape, op.attrs, op.scope, (op,))
@@ -379,7 +385,7 @@ class Printer:
                 number += 1
                 name = self._names.setdefault(op, f"{op.kind}.{len(self._names)}") if self._stable else f"v{number}"
                 keys[op] = (graph.name, name)
-                role = "parameter" if op.kind in ("argument", "weight") else "constant" if op.kind == "constant" else "op"
+                role: Role = "parameter" if op.kind in ("argument", "weight") else "constant" if op.kind == "constant" else "op"
                 inputs = [(keys[operand][1], 0) for operand in op.inputs]
                 calls = [self._graph(op.body, False)] if op.body else []
                 graph.node(name, op.kind, inputs, [TensorType("f32", op.shape)], role=role, attrs=op.attrs, scope=op.scope, calls=calls)

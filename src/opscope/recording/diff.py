@@ -338,7 +338,8 @@ class Diff:
         ga, gb = side_a.graph[x], side_b.graph[y]
         if self._matching.pairs.graph_a[ga] != gb:
             name = side_b.graphs[gb].name
-            changes.append(Change("graph", *self._graph_names([ga], [name]), name))
+            (was,) = self._graph_names([ga], [name])
+            changes.append(Change("graph", was, name))
         return tuple(changes)
 
     def _graph_names(self, graphs: Sequence[int], names: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ combines them, two dots and the slices of a larger one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from opscope.recording.match.indexed_program import TAGS, Side
