@@ -63,6 +63,14 @@ describe("the camera", () => {
     expect(camera.scale).toBe(0.75);
   });
 
+  it("begins at the edge of what is too wide while its first box is seen from there", () => {
+    const wide = { x: 0, y: 0, w: 3000, h: 500 };
+    const left = (x: number) => -initialCamera(wide, { x, y: 0, w: 100, h: 40 }, "TB", 900, 700).x * 0.75;
+    expect([left(700), left(1100)]).toEqual([24, 450 - 1150 * 0.75]);
+    const tall = { x: 0, y: 0, w: 1600, h: 1500 };
+    expect(initialCamera(tall, { x: 0, y: 600, w: 100, h: 40 }, "LR", 900, 700).y * 0.75).toBe(-24);
+  });
+
   it("never begins below 75 %, and keeps in the middle what fits across", () => {
     const tall = { x: 0, y: 0, w: 600, h: 1500 };
     const camera = initialCamera(tall, { x: 20, y: 20, w: 100, h: 40 }, "TB", 1000, 800);

@@ -24,18 +24,30 @@ export function initialCamera(
   const scale = READABLE;
   const room = roomIn(width, height);
   if (direction === "LR") {
-    const y = startAcross(rect.y, rect.h, first.y + first.h / 2, height, room.height, scale);
+    const y = startAcross(rect.y, rect.h, [first.y, first.h], height, room.height, scale);
     const camera = { x: rect.x - PADDING / scale, y, scale };
     return clearOf(hint, { ...rect, w: 0 }, camera, room);
   }
-  const x = startAcross(rect.x, rect.w, first.x + first.w / 2, width, room.width, scale);
+  const x = startAcross(rect.x, rect.w, [first.x, first.w], width, room.width, scale);
   return clearOf(hint, rect, { x, y: rect.y - PADDING / scale, scale }, room);
 }
 
-/** Across the flow, all of a graph is in the middle if it fits, else its first box, as far as that leaves no room beside the graph. */
-function startAcross(from: number, extent: number, first: number, screen: number, room: number, scale: number): number {
+/**
+ * Across the flow, all of a graph is in the middle if it fits, else its edge is at that of the screen, where its titles begin. If its first
+ * box cannot be seen from there, that is in the middle, as far as that leaves no room beside the graph.
+ */
+function startAcross(
+  from: number,
+  extent: number,
+  [firstFrom, firstExtent]: readonly [number, number],
+  screen: number,
+  room: number,
+  scale: number,
+): number {
   const half = screen / 2 / scale;
   if (extent * scale <= room) return from + extent / 2 - half;
-  const [least, most] = [from - PADDING / scale, from + extent + PADDING / scale - 2 * half];
-  return Math.min(Math.max(first - half, least), most);
+  const margin = PADDING / scale;
+  const edge = from - margin;
+  if (firstFrom + firstExtent + margin <= edge + 2 * half) return edge;
+  return Math.min(firstFrom + firstExtent / 2 - half, from + extent + margin - 2 * half);
 }
