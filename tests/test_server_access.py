@@ -20,7 +20,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 import opscope
-from opscope.serve import impatient
+from opscope.serve import app, impatient
 from opscope.serve.app import make_app
 from opscope.serve.home import Home
 from opscope.serve.running_server import proof, show_in_running, state_file
@@ -29,6 +29,7 @@ from opscope.serve.start import address_of, listen, serve, server_settings, tunn
 from opscope.serve.uploads import Uploads
 
 TOKEN, CODE = "secret-token", "once"
+SERVER = "the thread that answers everybody"
 
 
 def program(name: str = "p") -> opscope.Program:
@@ -42,7 +43,7 @@ def running(app: ASGIApp) -> Iterator[int]:
     """The port of a server with this application."""
     listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(server_settings(app))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True, name=SERVER)
     thread.start()
     yield listener.getsockname()[1]
     server.should_exit = True
@@ -51,9 +52,9 @@ def running(app: ASGIApp) -> Iterator[int]:
 
 
 @pytest.fixture
-def port() -> Iterator[int]:
+def port(tmp_path: Path) -> Iterator[int]:
     uploads = Uploads()
-    with running(make_app([Served.of(program())], TOKEN, start=CODE, accept=True, home=Home(uploads))) as number:
+    with running(make_app([Served.of(program())], TOKEN, start=CODE, accept=True, home=Home(uploads, [str(tmp_path)]))) as number:
         yield number
     uploads.close()
 
@@ -135,6 +136,60 @@ def test_other_requests_are_answered_while_a_watched_file_is_read_again() -> Non
             waiting.join()
 
 
+def test_the_stream_of_events_reads_a_changed_file_in_a_thread_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "_WATCH_SECONDS", 0.001)
+    threads: list[str] = []
+    refreshed = threading.Event()
+
+    class Changing(Served):
+        changes = 0
+
+        def stamp(self) -> tuple[int, int]:
+            self.changes += 1
+            return self.changes, 0
+
+        def refresh(self) -> bool:
+            threads.append(threading.current_thread().name)
+            refreshed.set()
+            return True
+
+    with running(make_app([Changing("p", program)], TOKEN, watch=True)) as number:
+        events = get(number, f"/{TOKEN}/events")
+        refreshed.wait()
+        events.close()
+    assert threads and SERVER not in threads
+
+
+def test_an_answer_that_is_not_ready_when_the_server_ends_is_cut() -> None:
+    """It is not an error of the program that the client asked for."""
+    asked, finish = threading.Event(), threading.Event()
+
+    class Slow(Served):
+        def wire(self) -> tuple[bytes, int]:
+            asked.set()
+            finish.wait()
+            return super().wire()
+
+    try:
+        with running(make_app([Slow("p", program)], TOKEN)) as number:
+            client = socket.create_connection(("127.0.0.1", number))
+            client.sendall(f"GET /{TOKEN}/wire/0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            asked.wait()
+        with client:
+            assert client.recv(1000) == b""
+    finally:
+        finish.set()
+
+
+def test_a_file_that_cannot_be_read_again_is_named_in_the_answer() -> None:
+    def read() -> opscope.Program:
+        raise OSError(5, "Input/output error", "p.json")
+
+    with running(make_app([Served("p", read)], TOKEN)) as number:
+        answer = get(number, f"/{TOKEN}/wire/0")
+        assert (answer.status, answer.read()) == (422, b"p.json: Input/output error")
+
+
 def test_the_code_in_the_arguments_of_the_browser_works_once(port: int) -> None:
     first = get(port, f"/start/{CODE}")
     assert first.status == 303 and first.headers["Location"] == f"/{TOKEN}/"
@@ -159,7 +214,7 @@ def test_a_page_of_another_server_is_refused(port: int, origin: str) -> None:
         assert answered.status != 403 and answered.read()
 
 
-@pytest.mark.parametrize("body", [b"[]", b"5", b"[1]", b'"x"', b"{", b"\xff", b"null"])
+@pytest.mark.parametrize("body", [b"[]", b"5", b"[1]", b'"x"', b"{", b"\xff", b"null", b"[" * 100_000])
 def test_settings_that_are_not_an_object_are_refused(port: int, body: bytes) -> None:
     refused = get(port, f"/{TOKEN}/page.html", method="POST", body=body)
     assert (refused.status, refused.read()) == (400, b"the settings of the page must be a JSON object")
@@ -205,6 +260,26 @@ serve([], browser=False)
 def test_a_number_of_5000_digits_is_not_found(port: int) -> None:
     for path in ("recording/0/wire/", "open/", "wire/"):
         assert get(port, f"/{TOKEN}/{path}{'9' * 5000}").status in (404, 414), path
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", f"memory/0?what-if={'[' * 50_000}", ""),
+        ("POST", "show", "[" * 100_000),
+        ("POST", "open", '{"sources": ' + "[" * 100_000),
+        ("GET", f"browse?directory=0&path={'a' * 5000}", ""),
+        ("GET", "browse?directory=0&path=a%00b", ""),
+        ("POST", "compare", '{"sources": [{"example": "passes"}], "shown": {"page": 1, "program": 0, "pass": 99999}}'),
+        ("POST", "compare", '{"sources": [{"example": "passes"}], "shown": {"page": 1, "program": 9}}'),
+        ("POST", "upload?name=" + "%00" * 300, ""),
+    ],
+)
+def test_what_no_page_sends_is_refused(port: int, method: str, path: str, body: str) -> None:
+    opened = get(port, f"/{TOKEN}/open", method="POST", body=b'{"sources": [{"example": "passes"}]}')
+    assert opened.status == 200, opened.read()
+    answer = get(port, f"/{TOKEN}/{path}", method=method, body=body.encode())
+    assert 200 <= answer.status < 500, answer.read()
 
 
 def test_a_client_that_does_not_finish_its_request_is_left(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

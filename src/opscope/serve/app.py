@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from opscope import native
-from opscope.errors import OpscopeError
+from opscope.errors import OpscopeError, about_data, error_line
 from opscope.render.writers.html import document, initial, page, viewer_script
 from opscope.serve.home import Home
 from opscope.serve.matching import Matches
@@ -93,7 +93,8 @@ def make_app(
         ]
     if accept:
         routes.append(Route("/show", handlers.show, methods=["POST"]))
-    return _AccessControl(Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable}), token, hosts, start)
+    starlette = Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable, OSError: _unreadable})
+    return _AccessControl(starlette, token, hosts, start)
 
 
 class _Handlers:
@@ -155,7 +156,7 @@ class _Handlers:
             return refusal(413, "the style rules and node data of this page are too large to save with it")
         try:
             sent = json.loads(received)
-        except ValueError:
+        except (ValueError, RecursionError):
             sent = None
         if not isinstance(sent, dict):
             return refusal(400, "the settings of the page must be a JSON object")
@@ -221,7 +222,7 @@ class _Handlers:
         what, number = request.path_params["what"], request.path_params.get("pass", "0")
         try:
             body, kind = await run_in_threadpool(one.answer, what, int(number), request.query_params)
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, IndexError):  # the last if a shorter recording has taken its place meanwhile
             return refusal(404, "not found")
         packed = {} if kind == JSON else {"Content-Encoding": "gzip"}
         return Response(body, media_type=kind, headers={**HEADERS, **packed})
@@ -244,14 +245,14 @@ class _Handlers:
         content = self.contents[0]
         try:
             await run_in_threadpool(content.replace, received)
-        except (ValueError, KeyError, TypeError) as error:
-            return refusal(422, str(error))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            return refusal(422, about_data(error))
         return JSONResponse({"tabs": content.tabs}, headers=HEADERS)
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
     """Tell the page why a source could not be read."""
-    return refusal(422, str(error))
+    return refusal(422, error_line(error))
 
 
 class _Content:

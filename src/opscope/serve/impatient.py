@@ -1,22 +1,25 @@
-"""HTTP for the local server: a connection that does not finish its request in time is closed."""
+"""HTTP for the local server: a connection that does not finish its request in time is closed, and one without an answer at the end, too."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS = 30.0
 
 
 class ImpatientProtocol(H11Protocol):
-    """uvicorn's protocol, which waits for the rest of a request for as long as its sender likes."""
+    """uvicorn's protocol, which waits for the rest of a request for as long as its sender likes, and answers 500 to requests that it
+    cancels when the server ends."""
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._answer, self.app = self.app, self._answer_or_cut
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -26,6 +29,13 @@ class ImpatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
         super().connection_lost(exc)
+
+    async def _answer_or_cut(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._answer(scope, receive, send)
+        except asyncio.CancelledError:
+            self.transport.abort()
+            raise
 
     @property
     def _is_answering(self) -> bool:

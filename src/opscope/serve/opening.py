@@ -116,6 +116,8 @@ def compare_served(a: Served, b: Served, pass_: int | None = None) -> Served:
     def side(one: Served, after: int | None) -> Side:
         if after is None or not isinstance(one, ServedRecording):
             return Side(one.name, one.program())
+        if after >= len(one.recording):
+            raise OpscopeError(f"{one.name}: has no pass {after} any more; reload the page")
         return Side(f"{one.name}@{one.recording[after].index}", one.program_after(after))
 
     def read() -> Recording:

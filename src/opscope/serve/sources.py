@@ -31,7 +31,7 @@ def what_if(program: Program, question: str, recording: Recording | None = None)
     try:
         asked = json.loads(question)
         changes, suggests = [change_of(str(text)) for text in asked["changes"]], asked["suggest"] is True
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise OpscopeError("the page asked for changes of the memory in a way that this server does not know; reload it") from None
     return packed_what_if(program, changes, suggests, recording)
 
