@@ -199,9 +199,9 @@ describe("several passes", () => {
     expect(await touched(2, [2, 3, 8])).toEqual([]);
     expect(await touched(2, [])).toEqual([]);
     const reasons = async (pass: number, node: number) => reasonsFor(passes, await passes.show(pass, "after"), node);
-    expect(await reasons(2, EXP)).toEqual({ fusion: ["exp was fused into call"], autotuning: ["exp was autotuned"] });
-    expect(await reasons(0, IDLE)).toEqual({ fusion: ["idle was not fused"], autotuning: [] });
-    expect(await reasons(2, 2)).toEqual({ fusion: [], autotuning: [] });
+    expect(await reasons(2, EXP)).toEqual({ fusion: ["exp was fused into call"], autotuning: ["exp was autotuned"], noted: true });
+    expect(await reasons(0, IDLE)).toEqual({ fusion: ["idle was not fused"], autotuning: [], noted: true });
+    expect(await reasons(2, 2)).toEqual({ fusion: [], autotuning: [], noted: true });
   });
 
   it("are searched at once: what appears, what goes, and which pass touched it", () => {

@@ -34,8 +34,8 @@ describe("forward beside backward", () => {
   });
 
   it("shows layers one by one unless they are many", () => {
-    expect(repeats(buildView(step(24), { forwardBackward: true }))).toEqual([]);
-    expect(repeats(buildView(step(25), { forwardBackward: true }))).toEqual([25, 24]); // the first backward layer reads one value twice
+    expect(repeats(buildView(step(8), { forwardBackward: true }))).toEqual([]);
+    expect(repeats(buildView(step(9), { forwardBackward: true }))).toEqual([9, 8]); // the first backward layer reads one value twice
   });
 
   it("is the first sight of large programs too", () => {

@@ -90,7 +90,7 @@ function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
 }
 
 /** More layers than this below each other are a stack, and so are layers that are all expanded and have more boxes than this. */
-const MOST_LAYERS = 24;
+const MOST_LAYERS = 8;
 const MOST_APART = 2000;
 
 /** Stacks of repeated groups in the halves are shown one by one unless they are many; repeated operations (an optimizer's) stay folded. */
