@@ -190,3 +190,28 @@ def test_info_distinguishes_parameters_from_inputs_and_buffers() -> None:
     assert (info.parameters, info.parameter_elements) == (4, sum(parameter.numel() for parameter in model.parameters()))
     assert (info.inputs, info.input_elements, info.input_bytes) == (1, 6, 24)
     assert info.buffers == 3 and info.buffer_elements == 9
+
+
+class Named(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> dict[str, Any]:
+        self.seen.add_(1)
+        return {"logits": x + 1, "cache": (x * 2, [x - 1, None])}
+
+
+def test_results_have_the_names_that_the_model_gives_them(tmp_path: Path) -> None:
+    """Keys of what it returns, after the buffer that a functional program returns too; in a saved program as in a live one."""
+    traced = torch.export.export(Named(), (torch.ones(2),))
+    for program in (traced, traced.run_decompositions()):
+        torch.export.save(program, tmp_path / "saved.pt2")
+        mutated = list(program.graph_signature.buffers_to_mutate.values())
+        for each in (capture_object(program), *read(Source(tmp_path / "saved.pt2"), format="torch")):
+            output = each.main["output"]
+            assert output.attrs["names"] == [*mutated, "logits", "cache.0", "cache.1.0", "cache.1.1"]
+            made_by = [each.main[name].op.removeprefix("aten.").removesuffix(".Tensor") for name, _ in output.inputs]
+            assert made_by == ["add"] * len(mutated) + ["add", "mul", "sub", "constant"]
+            assert "logits, cache ×3" in draw(each, ViewOptions(), "svg").text
+    assert mutated == ["seen"]

@@ -43,3 +43,28 @@ describe("tensors with names", () => {
     expect([...search(program, "op:right").nodes]).toEqual([]);
   });
 });
+
+describe("an output with names", () => {
+  const view = (names: string[]) =>
+    build(
+      makeProgram([
+        {
+          name: "main",
+          nodes: [
+            { id: "x", op: "input", role: "input" },
+            { id: "y", op: "output", role: "output", inputs: names.map(() => "x"), types: [], names },
+          ],
+        },
+      ]),
+      {},
+    );
+  const text = (names: string[]) => view(names).subtitle[view(names).title.indexOf("output")];
+
+  it("says what comes out, and counts the parts of one result", () => {
+    expect(text(["logits", "cache.0.key", "cache.0.value"])).toBe("logits, cache ×2");
+  });
+
+  it("says how many there are where the box has no room for them", () => {
+    expect(text(["a", "b", "c", "d", "e"])).toBe("5 results");
+  });
+});

@@ -9,6 +9,7 @@ from typing import Any
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.torch.fx import MISSING, FxGraphReader, Placeholder, Signature, attribute
 from opscope.readers.torch.names import about_modules
+from opscope.readers.torch.result_names import live_spec, result_names
 from opscope.readers.torch.tags import tag_groupings
 from opscope.readers.torch.values import plain
 
@@ -137,7 +138,7 @@ def signature_of(exported: Any) -> Signature:
             names = tuple(dict.fromkeys(placeholders[fx_name].name for fx_name in tied))
             placeholders[drawn] = placeholders[drawn]._replace(name=names[0], tied=names if len(names) > 1 else ())
             same.update((fx_name, drawn) for fx_name in tied if fx_name != drawn)
-    return Signature(placeholders, same, _output_attrs(exported), shows_constants=True)
+    return Signature(placeholders, same, _output_attrs(exported), shows_constants=True, result_names=_result_names(exported))
 
 
 def _identity(tensor: Any, name: str) -> Any:
@@ -156,3 +157,11 @@ def _output_attrs(exported: Any) -> Mapping[str, Any]:
         if spec.kind.name != "USER_OUTPUT"
     ]
     return {"effects": special} if special else {}
+
+
+def _result_names(exported: Any) -> list[str]:
+    """The names of all results, those that are more than results included. Nothing if the model does not name what it returns."""
+    names = result_names(exported.module_call_graph[0].signature.out_spec, live_spec) if exported.module_call_graph else []
+    specs = exported.graph_signature.output_specs
+    special = [spec.target or "" for spec in specs if spec.kind.name != "USER_OUTPUT"]
+    return [*special, *names] if names and len(special) + len(names) == len(specs) else []

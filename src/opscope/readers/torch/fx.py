@@ -7,12 +7,13 @@ an exported program that nothing computes (None, 2) is a constant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opscope.program import DIRECTION_ATTR, WHOLE, GraphBuilder, Path, Role, TensorType, ValueRef
 from opscope.readers.torch.direction import directions, forward_links, missing_scopes
 from opscope.readers.torch.names import Call, OwnerScopes, frames_of_text, op_name
+from opscope.readers.torch.result_names import names_attr
 from opscope.readers.torch.values import DEEPEST, constant_attrs, is_constant, is_tensor, output_types, plain
 
 SPELLED_OUT = frozenset(
@@ -66,6 +67,8 @@ class Signature(NamedTuple):
     output_attrs: Mapping[str, Any] = {}
     shows_constants: bool = False
     """Whether results that nothing computes (None, 2) are shown. In a joint graph they are missing gradients."""
+    result_names: Sequence[str] = ()
+    """What the model calls its results, one name for each, or nothing."""
 
 
 class FxGraphReader:
@@ -115,16 +118,18 @@ class FxGraphReader:
     def _output(self, node: Any) -> None:
         operands = Operands(self)
         results = node.args[0] if node.args else ()
+        numbers: list[int] = []
         if self.signature.shows_constants and isinstance(results, list | tuple):
             for number, result in enumerate(results):
                 if is_constant(result):
                     operands.inputs.append(self._constant_result(node, number, result))
                 else:
                     operands.argument(result)
+                numbers += [number] * (len(operands.inputs) - len(numbers))
         else:
             operands.argument(results)
         self.builder.outputs = operands.inputs
-        attrs = dict(self.signature.output_attrs) | self._attributes(node)
+        attrs = dict(self.signature.output_attrs) | names_attr(numbers, self.signature.result_names) | self._attributes(node)
         self.builder.node(node.name, "output", operands.inputs, (), role="output", attrs=attrs)
 
     def _constant_result(self, output: Any, number: int, value: Any) -> ValueRef:

@@ -18,7 +18,7 @@ from opscope.program import Program, ProgramBuilder
 from opscope.readers.json_text import parsed_json
 from opscope.readers.source import Source
 from opscope.readers.torch.names import calls_of_text
-from opscope.readers.torch.pt2_graph import effects, read_graphs, signature
+from opscope.readers.torch.pt2_graph import effects, read_graphs, signature, stored_names
 
 ENTRY = "main"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -123,7 +123,7 @@ def _program(name: str, content: Any, weights: dict[str, Any], source: Source) -
         ranges = {symbol: _range(bounds) for symbol, bounds in (content.get("range_constraints") or {}).items()}
         if ranges:
             program.attrs["range_constraints"] = ranges
-        read_graphs(program, ENTRY, graph, placeholders, same, effects(module["signature"]))
+        read_graphs(program, ENTRY, graph, placeholders, same, effects(module["signature"]), stored_names(module))
         return program.build()
 
 

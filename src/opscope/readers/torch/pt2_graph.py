@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opscope.program import Details, Frame, GraphBuilder, Node, Path, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.fx import INPUT, Placeholder
 from opscope.readers.torch.names import OwnerScopes, about_modules, calls_of_text, frames_of_text, op_name
 from opscope.readers.torch.pt2_values import Argument, Json, device_text, symbol_type, tensor_type, variant
+from opscope.readers.torch.result_names import names_attr, result_names, stored_spec
 from opscope.readers.torch.values import constant_attrs, is_constant, output_types
 
 _SHOWN_ELSEWHERE = frozenset(("nn_module_stack", "stack_trace"))
@@ -80,6 +81,7 @@ def read_graphs(
     placeholders: Mapping[int, Placeholder],
     same: Mapping[str, str],
     output_attrs: Mapping[str, Any],
+    names: Sequence[str],
 ) -> None:
     """The entry and every graph called from it, breadth first."""
     waiting = deque([(entry, graph)])
@@ -88,7 +90,7 @@ def read_graphs(
         name, graph = waiting.popleft()
         is_entry = name == entry
         reader = _GraphReader(program.graph(name), graph, "" if is_entry else f"{name}.", same if is_entry else {})
-        reader.read(placeholders if is_entry else {}, output_attrs if is_entry else {}, is_entry)
+        reader.read(placeholders if is_entry else {}, output_attrs if is_entry else {}, names if is_entry else (), is_entry)
         classes.update(reader.owners.classes)
         waiting.extend(reader.called)
     program.attrs.update(about_modules(classes))
@@ -113,16 +115,19 @@ class _GraphReader:
         self.devices: dict[str, str] = {}
         self.used_ids: set[str] = set()
 
-    def read(self, placeholders: Mapping[int, Placeholder], output_attrs: Mapping[str, Any], is_entry: bool) -> None:
+    def read(self, placeholders: Mapping[int, Placeholder], output_attrs: Mapping[str, Any], names: Sequence[str], is_entry: bool) -> None:
         self._read_types()
         scopes = [self._scope(node) for node in self.graph["nodes"]]
         for position, entry in enumerate(self.graph["inputs"]):
             self._placeholder(position, entry, placeholders.get(position, INPUT))
         for node, scope in zip(self.graph["nodes"], scopes, strict=True):
             self._node(node, scope)
-        outputs = [ref for number, entry in enumerate(self.graph["outputs"]) for ref in self._results(number, Argument(entry), is_entry)]
-        self.builder.outputs = outputs
-        self.builder.node(self._unique("output"), "output", outputs, (), role="output", attrs=output_attrs)
+        results = [
+            (number, ref) for number, entry in enumerate(self.graph["outputs"]) for ref in self._results(number, Argument(entry), is_entry)
+        ]
+        outputs = self.builder.outputs = [ref for _, ref in results]
+        attrs = {**output_attrs, **names_attr([number for number, _ in results], names)}
+        self.builder.node(self._unique("output"), "output", outputs, (), role="output", attrs=attrs)
 
     def _results(self, number: int, result: Argument, shows_constants: bool) -> list[ValueRef]:
         if result.names or result.graphs or not shows_constants or not is_constant(result.plain):
@@ -280,3 +285,13 @@ def effects(spec_json: Json) -> dict[str, Any]:
             target = next((value for key, value in held.items() if key.endswith("_name")), "")
             effect_list.append({"value": held["arg"].get("name", ""), "kind": kind, "target": target})
     return {"effects": effect_list} if effect_list else {}
+
+
+def stored_names(module: Json) -> list[str]:
+    """The names of all results, those that are more than results included. Nothing if the model does not name what it returns."""
+    calls = module.get("module_call_graph") or [{}]
+    out_spec = (calls[0].get("signature") or {}).get("out_spec")
+    names = result_names(json.loads(out_spec)[1], stored_spec) if out_spec else []
+    specs = module["signature"]["output_specs"]
+    special = [effect["target"] for effect in effects(module["signature"]).get("effects", ())]
+    return [*special, *names] if names and len(special) + len(names) == len(specs) else []

@@ -16,6 +16,8 @@ _MOST_OPERANDS = (1 << 31) - 1
 _BATCH = 4096
 NAMES_ATTR = "output_names"
 """The attribute with the names of a node's values."""
+RESULTS_ATTR = "names"
+"""The attribute of an output node with the names of what comes out there."""
 _PLAIN = 9
 """So many parts of a row are numbers; the others are lists of them."""
 
@@ -142,7 +144,10 @@ def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
 
 
 def output_names(node: Node, attrs: Mapping[str, Any]) -> list[str]:
-    """The names of a node's values, where the source has tensors with names of their own: one for each output, or none."""
+    """The names of a node's values, where the source has tensors with names of their own: one for each output, or none. Of an output node,
+    those of the values that come out there."""
+    if node.role == "output" and isinstance(results := attrs.get(RESULTS_ATTR), list):
+        return list(map(str, results)) if len(results) == len(node.inputs) else []
     text = attrs.get(NAMES_ATTR)
     if not isinstance(text, str):
         return []

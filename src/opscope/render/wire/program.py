@@ -36,7 +36,7 @@ from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
-from opscope.render.wire.nodes import NAMES_ATTR, GraphColumns, NodeColumns, Row, operand_place, output_names
+from opscope.render.wire.nodes import NAMES_ATTR, RESULTS_ATTR, GraphColumns, NodeColumns, Row, operand_place, output_names
 from opscope.render.wire.ops import write_ops
 from opscope.render.wire.own_text import TextWriter
 from opscope.render.wire.sections import Interner, SectionWriter
@@ -219,7 +219,7 @@ class ProgramWriter:
     def _named(self, decided: Sequence[_Decided], new: Mapping[int, _Decided], keys: Sequence[int]) -> Iterable[int]:
         """The nodes whose values have names, which few sources say."""
         named = self._with_names
-        named.update(key for i, key in new.items() if NAMES_ATTR in self._described[keys[i]][0])
+        named.update(key for i, key in new.items() if _has_names(self._described[keys[i]][0]))
         return [i for i, key in enumerate(decided) if key in named] if named else ()
 
     def _label(self, node: Node, attrs: Mapping[str, Any], has_kinds: bool) -> tuple[int, int, int, bool]:
@@ -227,7 +227,7 @@ class ProgramWriter:
         text = node_text(node, attrs)
         category = category_of(node.op, node.role, str(attrs.get("kind", "")) if has_kinds else "")
         place = operand_place(node, attrs) if node.is_argument else -1
-        return category, self.strings[text] if text else -1, place, NAMES_ATTR in attrs
+        return category, self.strings[text] if text else -1, place, _has_names(attrs)
 
     def _type_numbers(self, results: tuple[TensorType, ...]) -> tuple[int, ...]:
         typed = self._result_types.get(id(results))
@@ -268,3 +268,7 @@ class ProgramWriter:
 def _rare(rows: Mapping[int, tuple[int, ...]], size: int) -> Iterable[tuple[int, ...]]:
     """A row for each of so many nodes, most of which have nothing."""
     return map(rows.get, range(size), repeat(())) if rows else [()] * size
+
+
+def _has_names(attrs: Mapping[str, Any]) -> bool:
+    return NAMES_ATTR in attrs or RESULTS_ATTR in attrs

@@ -49,12 +49,26 @@ export function typeText(program: ProgramData, node: number, layouts: boolean): 
   const { outputs } = program;
   const from = outputs.start[node];
   const to = outputs.start[node + 1];
-  if (to === from) return "";
+  if (to === from) return resultNames(program, node);
   if (to - from === 1) return valueType(program, outputs.value[from], layouts);
   if (to - from > 3) return plural(to - from, "value");
   const texts: string[] = [];
   for (let i = from; i < to; i++) texts.push(valueType(program, outputs.value[i], layouts));
   return `(${texts.join(", ")})`;
+}
+
+/** How many names of results a box has room for. */
+const MOST_NAMES = 4;
+
+/** What comes out at an output node, if the source says so: "logits, past_key_values ×4". Parts of one result are counted. */
+function resultNames({ strings, outputNames }: ProgramData, node: number): string {
+  const counts = new Map<string, number>();
+  for (let i = outputNames.start[node]; i < outputNames.start[node + 1]; i++) {
+    const name = strings.at(outputNames.value[i]).replace(/\..*/, "");
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  if (counts.size > MOST_NAMES) return plural(counts.size, "result");
+  return Array.from(counts, ([name, count]) => (count > 1 ? `${name} ×${count}` : name)).join(", ");
 }
 
 /** The name of the tensor that an output is, if the program's tensors have names. */
@@ -71,11 +85,12 @@ export function valueName(program: ProgramData, node: number, output: number): s
   return tensorName(program, node, output) ?? (several && output >= 0 ? `${id}.${output}` : id);
 }
 
-/** The title of a group; a bare number is preceded by the name of its parent ("layers.0"). */
+/** The title of a group; bare numbers are preceded by the name of the group around them ("layers.0", "features.0.0"). */
 export function groupTitle(program: ProgramData, names: Int32Array, parent: Int32Array, group: number): string {
-  const name = nameAndClass(program.strings.at(names[group]))[0];
-  if (!/^\d+$/.test(name) || parent[group] < 0) return name;
-  return `${nameAndClass(program.strings.at(names[parent[group]]))[0]}.${name}`;
+  const nameOf = (each: number): string => nameAndClass(program.strings.at(names[each]))[0];
+  const parts = [nameOf(group)];
+  for (let g = parent[group]; g >= 0 && /^\d+$/.test(parts[0]); g = parent[g]) parts.unshift(nameOf(g));
+  return parts.join(".");
 }
 
 /** The title of repeats, from those of the first and the last: "layer_0 … layer_23", but "attention 1 … 24". */
