@@ -56,6 +56,20 @@ describe("unconnected nodes", () => {
     expect([view.title[view.boxOfNode[1]], view.title[view.boxOfNode[2]]]).toEqual(["unconnected", "bn"]);
   });
 
+  it("are in that box from open modules too, and a module with nothing else has no frame", () => {
+    const nested: NodeSketch[] = [
+      { ...counter("seen"), scope: "block" },
+      { id: "w", op: "placeholder", role: "parameter", types: ["f32[4]"], scope: "aux" },
+      ...model,
+    ];
+    const program = makeProgram([{ name: "main", nodes: nested }]);
+    const open = buildView(program, { depth: 9 });
+    expect([0, 1, 3].map((node) => open.title[open.boxOfNode[node]])).toEqual(["unconnected", "unconnected", "tanh"]);
+    expect(open.title).not.toContain("aux");
+    const closed = buildView(program, { depth: 0 });
+    expect([0, 1].map((node) => closed.title[closed.boxOfNode[node]])).toEqual(["block", "unconnected"]);
+  });
+
   it("are not parts of their own with a result, nor what others wait for", () => {
     const waited: NodeSketch[] = [...model.slice(0, -1), { ...model[3], control: ["ones"] }];
     const view = buildView(makeProgram([{ name: "main", nodes: [...unused.slice(1), ...waited], outputs: ["y", "mask"] }]), {});

@@ -134,4 +134,56 @@ describe("groups", () => {
     expect(boxLines(buildView(norm, { depth: 1, open: ["g:block: Block/proj: Linear"] }))).toContain("    node n:linear");
     expect(boxLines(buildView(norm, { depth: 9, rules: { liftSingles: false } }))).toContain("    node n:relu");
   });
+
+  it("names numbered groups in numbered groups after the first with a name", () => {
+    const nodes = ["a", "b"].map((id, i) => ({
+      id,
+      op: "sin",
+      inputs: i ? ["a"] : [],
+      scope: "features: Sequential/0: Sequential/3: Conv",
+    }));
+    const view = buildView(makeProgram([{ name: "main", nodes: [...nodes, { id: "c", op: "sin", inputs: ["b"] }] }]), {
+      depth: 2,
+      ...unfolded,
+    });
+    expect(view.title).toContain("features.0.3");
+  });
+
+  it("says the class of a module whose only operation is a call, not the name of that call", () => {
+    const call = { id: "wrap", op: "wrap_with_set_grad_enabled", inputs: ["x"], calls: ["inner"], scope: "rotary: Rotary" };
+    const nodes = [{ id: "x", op: "placeholder", role: "input" as const }, call, { id: "y", op: "sin", inputs: ["wrap"] }];
+    const inner = {
+      name: "inner",
+      nodes: [
+        { id: "p", op: "parameter", role: "parameter" as const },
+        { id: "s", op: "sin", inputs: ["p"] },
+      ],
+    };
+    const view = buildView(makeProgram([{ name: "main", nodes }, inner]), { depth: 1, calls: false });
+    const box = boxNamed(view, "n:wrap");
+    expect([view.title[box], view.subtitle[box].split(" · ")[0]]).toEqual(["rotary", "Rotary"]);
+  });
+
+  it("opens modules of one class together or not at all", () => {
+    const norm = (name: string, scope: string, from: string) =>
+      Array.from({ length: 6 }, (_, i) => ({ id: `${name}${i}`, op: "sin", inputs: [i ? `${name}${i - 1}` : from], scope }));
+    const layer = norm("inner", "model: Model/layer: Layer/norm: Norm", "mul");
+    const rest = Array.from({ length: 120 }, (_, i) => ({
+      id: `r${i}`,
+      op: ["cos", "exp", "tanh"][(i * i) % 3],
+      inputs: [i ? `r${i - 1}` : "inner5"],
+      scope: "model: Model/layer: Layer/part: Part",
+    }));
+    const nodes = [
+      { id: "x", op: "placeholder", role: "input" as const },
+      { id: "mul", op: "mul", inputs: ["x", "x"], scope: "model: Model" },
+      ...layer,
+      ...rest,
+      ...norm("last", "model: Model/norm: Norm", "r119"),
+      { id: "y", op: "output", role: "output" as const, inputs: ["last5"] },
+    ];
+    const view = buildView(makeProgram([{ name: "main", nodes }]), {});
+    const norms = view.subtitle.map((text, box) => (text.startsWith("Norm") ? view.open[box] : -1)).filter((open) => open >= 0);
+    expect(norms).toEqual([0, 0]);
+  });
 });

@@ -9,7 +9,7 @@ import { bindOperands, chooses, INLINED, Instance, NOWHERE, PASSED_ON, yieldsFor
 import { escapeName } from "../choose/keys";
 import { isClosedRoot, outsideRoot, placeRoot } from "./root";
 import { isOpenCall } from "./sinkParameters";
-import { placeUnconnected } from "./unconnected";
+import { mayBeAside, placeUnconnected } from "./unconnected";
 import { isOpen } from "../choose/options";
 import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
@@ -63,9 +63,10 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
   /** An operation of each group; where it has only one, that. */
   const someOp = new Int32Array(count).fill(-1);
   const { nodeRole } = traits.program;
+  const mayBe = mayBeAside(placement, instance, fates);
   for (let i = 0; i < fates.length; i++) {
     const g = tree.nodeGroup[instance.first + i];
-    if (g < 0 || fates[i] !== Fate.Shown) continue;
+    if (g < 0 || fates[i] !== Fate.Shown || mayBe?.(instance.first + i)) continue;
     shown[g - first]++;
     if (isArgument(nodeRole[instance.first + i]) || nodeRole[instance.first + i] === Role.Constant) continue;
     ops[g - first]++;
@@ -87,13 +88,14 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
     path: new Array<string>(count),
   };
   for (let i = 0; i < count; i++) {
-    if (shown[i] === 0 || places.box[i] >= 0) continue;
+    if (places.box[i] >= 0) continue;
     const g = first + i;
     const above = tree.parent[g] < 0 ? -1 : tree.parent[g] - first;
     if (above >= 0 && !places.open[above]) {
       places.box[i] = places.box[above];
       continue;
     }
+    if (shown[i] === 0) continue;
     const stack = groupStack(placement, instance, places, above, g);
     const drawn = stack >= 0 && folding ? folding.first(stack) - first : i;
     const only = ops[drawn] === 1 && tree.opCount[first + drawn] === 1 ? someOp[drawn] : -1;
@@ -170,9 +172,9 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
   const tied = findTied(traits);
   const isClosed = isClosedRoot(placement, instance);
   const isOutside = !instance.outer && instance.frame >= 0 ? outsideRoot(placement, instance.graph) : undefined;
-  const isAtTop = (group: number) =>
-    group < 0 || (groups?.lifted[group - firstGroup] === 1 && groups.holder[group - firstGroup] === instance.frame);
-  const aside = isClosed ? undefined : placeUnconnected(placement, instance, fates, isAtTop);
+  const isSeen = (group: number) =>
+    group < 0 || !groups || groups.open[group - firstGroup] === 1 || groups.box[group - firstGroup] === NOWHERE;
+  const aside = isClosed ? undefined : placeUnconnected(placement, instance, fates, isSeen);
   for (let i = 0; i < instance.count; i++) {
     const n = instance.first + i;
     const fate = fates[i];
@@ -247,12 +249,15 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
   repeats.settle(instance);
 }
 
-/** A single operation has the name of its group as title, and its op in the second line. Numbers are not names: they come second. */
+/**
+ * A single operation has the name of its group as title, and its op in the second line: where that only calls a graph
+ * (`wrap_with_set_grad_enabled`), the class of the group. Numbers are not names: they come second.
+ */
 function nameAfterGroup(placement: Placement, box: number, group: number): void {
   const { boxes, traits, tree } = placement;
   if (traits.program.nodeRole[boxes.node[box]] !== Role.Op) return;
-  const [name] = nameAndClass(traits.program.strings.at(tree.groupName[group]));
-  const op = boxes.title[box];
+  const [name, kind] = nameAndClass(traits.program.strings.at(tree.groupName[group]));
+  const op = (boxes.kind[box] === BoxKind.Call && kind) || boxes.title[box];
   if (name === op) return;
   const isNumber = /^\d+$/.test(name);
   if (!isNumber) boxes.title[box] = name;

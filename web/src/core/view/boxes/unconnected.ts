@@ -1,5 +1,5 @@
 /** One box for the nodes of the shown graph that nothing connects with the rest. */
-import { Role } from "../../program/roles";
+import { isArgument } from "../../program/roles";
 import { BoxKind } from "../../program/types";
 import { UNCONNECTED } from "../choose/keys";
 import { isOpen } from "../choose/options";
@@ -9,7 +9,7 @@ import type { Instance } from "./instance";
 import type { Placement } from "./placement";
 import { nodeTitle, plural } from "./texts";
 
-/** One alone takes no more room than a box for it, and its name may tell something. A buffer's does not: the box says that it is not used. */
+/** One operation alone takes no more room than a box for it, and its name may tell something. Of a weight, buffer or input the box says that it is not used. */
 const FEWEST = 2;
 /** It is closed until it or everything is expanded: deeper than any module. */
 const LEVEL = 100;
@@ -19,26 +19,36 @@ interface Aside {
   isMember(node: number): boolean;
 }
 
-/** Undefined if there is no such node, or each is to be seen where it is. */
+/** Which nodes of an instance may be put aside, wherever they are: undefined if each is to be seen where it is. */
+export function mayBeAside(
+  { traits, options, included }: Placement,
+  instance: Instance,
+  fates: Uint8Array,
+): ((node: number) => boolean) | undefined {
+  if (instance.outer || instance.flat || included || options.allNodes) return undefined;
+  const unconnected = findUnconnected(traits);
+  return (node) => unconnected[node] === 1 && fates[node - instance.first] === Fate.Shown;
+}
+
+/** The box of the nodes that are put aside and not inside a closed group; undefined if there are none. */
 export function placeUnconnected(
   placement: Placement,
   instance: Instance,
   fates: Uint8Array,
-  isAtTop: (group: number) => boolean,
+  isSeen: (group: number) => boolean,
 ): Aside | undefined {
-  const { traits, tree, options, boxes, included, groupDepth } = placement;
-  if (instance.outer || instance.flat || included || options.allNodes) return undefined;
-  const unconnected = findUnconnected(traits);
-  const isMember = (node: number): boolean =>
-    unconnected[node] === 1 && isAtTop(tree.nodeGroup[node]) && fates[node - instance.first] === Fate.Shown;
-  let [members, buffers, last] = [0, 0, -1];
+  const { traits, tree, options, boxes, groupDepth } = placement;
+  const mayBe = mayBeAside(placement, instance, fates);
+  if (!mayBe) return undefined;
+  const isMember = (node: number): boolean => mayBe(node) && isSeen(tree.nodeGroup[node]);
+  let [members, alone, last] = [0, true, -1];
   for (let n = instance.first; n < instance.first + instance.count; n++) {
     if (!isMember(n)) continue;
     members++;
     last = n;
-    if (traits.program.nodeRole[n] === Role.Buffer) buffers++;
+    if (isArgument(traits.program.nodeRole[n]) || tree.nodeGroup[n] >= 0) alone = false;
   }
-  if (members < FEWEST && buffers === 0) return undefined;
+  if (members === 0 || (members < FEWEST && alone)) return undefined;
   const box = boxes.add(BoxKind.Group, instance.frame, UNCONNECTED, -1, -1);
   const open = isOpen(options, UNCONNECTED, LEVEL, groupDepth);
   boxes.open[box] = open ? 1 : 0;

@@ -14,6 +14,7 @@ import { type Folding, findRepeats } from "../groups/fold";
 import { type GroupTree, groupTree } from "../groups/tree";
 import { traitsOf } from "../traits";
 import { PAGE } from "./depth";
+import { openAmongClosed } from "./equals";
 import { hasLoops, openLoopCount, openLoops } from "./loops";
 
 /** More edges per box than this are a tangle. */
@@ -65,7 +66,7 @@ function expansionOf(program: ProgramData, plain: ViewSpec): Expansion {
 }
 
 function expand(program: ProgramData, plain: ViewSpec): Expansion {
-  const expansion = expandGroups(program, plain);
+  const expansion = closeEquals(program, plain, expandGroups(program, plain));
   if (plain.calls === false) return expansion;
   const { depth, open, closed, view } = expansion;
   const spec = { ...plain, depth, calls: depth === undefined ? plain.calls : false, open, closed };
@@ -82,6 +83,18 @@ function openOnlyLoops(program: ProgramData, plain: ViewSpec, other: Expansion):
   const loops = openLoops(program, spec, bare, (tried) => tried.boxCount <= MOST_WITH_LOOPS && isCalm(tried));
   if (!loops || openLoopCount(program, loops.view) <= openLoopCount(program, other.view)) return undefined;
   return { depth: spec.depth, ...loops };
+}
+
+/** Equal modules are equally open. */
+function closeEquals(program: ProgramData, plain: ViewSpec, expansion: Expansion): Expansion {
+  const equals = openAmongClosed(program, expansion.view);
+  if (equals.length === 0) return expansion;
+  const isClosed = new Set(equals);
+  const { depth } = expansion;
+  const open = expansion.open.filter((key) => !isClosed.has(key));
+  const closed = [...expansion.closed, ...equals];
+  const view = build(program, { ...plain, depth, calls: depth === undefined ? plain.calls : false, open, closed });
+  return { depth, open, closed, view };
 }
 
 function expandGroups(program: ProgramData, plain: ViewSpec): Expansion {
