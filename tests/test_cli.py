@@ -49,6 +49,23 @@ def test_info_reports_graphs_ops_parameters_and_cost(run: Run, example: Path) ->
     assert "more graphs (--all lists them)" in done.stdout and "--all" not in run("info", example, "--all").stdout
 
 
+def test_info_reports_saved_values_of_halves_that_are_only_modules(run: Run, tmp_path: Path) -> None:
+    """As the page does: modules called forward and backward are the halves where backward reads something of forward."""
+
+    def saved_of(read: str) -> object:
+        builder = opscope.ProgramBuilder("p")
+        graph = builder.graph("main")
+        f32 = opscope.TensorType("f32", (2, 3))
+        graph.node("x", "input", outputs=[f32], role="input")
+        graph.node("tanh", "Tanh", [("x", 0)], [f32], scope=("forward", "act"))
+        graph.node("grad", "Mul", [(read, 0), ("x", 0)], [f32], scope=("backward", "act"))
+        opscope.save(builder.build(), tmp_path / "step.json")
+        return json.loads(run("info", tmp_path / "step.json", "--json").stdout)["saved_for_backward"]
+
+    assert saved_of("tanh") == {"values": 1, "bytes": 24}
+    assert saved_of("x") is None
+
+
 def test_info_says_unknown_where_nothing_is_known(run: Run, tmp_path: Path) -> None:
     """An ONNX file without value_info: the type of the Relu's result is unknown, so the Tanh's bytes are unknown too."""
     builder = opscope.ProgramBuilder("p")

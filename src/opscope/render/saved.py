@@ -23,9 +23,14 @@ class Saved(NamedTuple):
 def saved_for_backward(program: Program) -> list[Saved]:
     """All values that are saved, in the order of the program. Empty if it has no backward half."""
     program = with_halves(program)
-    if not any(node.attrs.get(DIRECTION_ATTR) == BACKWARD for graph in program for node in graph):
+    if not _may_have_halves(program):
         return []
     _, answer = host.run(encode_wire(program), [("load", None), ("saved", None)])
     nodes = [(graph.name, node.id) for graph in program for node in graph]
     rows = [(*nodes[node], output, size) for node, output, size in sorted(json.loads(answer))]
     return [Saved(graph, node, output, size if size >= 0 else None) for graph, node, output, size in rows]
+
+
+def _may_have_halves(program: Program) -> bool:
+    """Is anything called backward, by direction or by its outermost module? The core decides; starting it would take longer than this."""
+    return any(BACKWARD in (node.attrs.get(DIRECTION_ATTR), *node.scope[:1]) for graph in program for node in graph)
