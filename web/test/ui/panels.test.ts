@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { between, type Camera, centred, fit as fitted, zoomAt } from "../../src/core/base/camera";
-import { initialCamera } from "../../src/core/view/initial/camera";
+import { fitWhole, initialCamera } from "../../src/core/view/initial/camera";
 import { between as mixed } from "../../src/core/base/colour";
 import { clipped } from "../../src/ui/panels/outline";
 import { pretty } from "../../src/ui/panels/pretty";
@@ -61,6 +61,12 @@ describe("the camera", () => {
     expect((3050 - camera.x) * camera.scale).toBeCloseTo(500);
     expect((20 - camera.y) * camera.scale).toBeLessThan(100);
     expect(camera.scale).toBe(0.75);
+  });
+
+  it("fits a graph larger than life only on a large screen, and into it", () => {
+    const scale = (h: number, width: number, height: number) => fitWhole({ x: 0, y: 0, w: 300, h }, width, height).scale;
+    expect([scale(700, 1024, 860), scale(700, 3300, 2080), scale(1600, 3300, 2080)]).toEqual([1, 1.5, (2080 - 48) / 1600]);
+    expect(initialCamera({ x: 0, y: 0, w: 300, h: 700 }, undefined, "TB", 3300, 2080).scale).toBe(1.5);
   });
 
   it("begins at the edge of what is too wide while its first box is seen from there", () => {

@@ -18,7 +18,7 @@ import {
   sameSight,
   zoomAt,
 } from "../../core/base/camera";
-import { initialCamera } from "../../core/view/initial/camera";
+import { fitWhole, initialCamera } from "../../core/view/initial/camera";
 import { listen } from "./gestures";
 import { MOTION_MS, type Motion, motionBetween } from "./motion";
 import { drawPicture, type Picture, sharp, withMargin } from "./parts";
@@ -184,7 +184,7 @@ export class Stage {
   }
 
   private fitted(shown: Shown): Camera {
-    return fit(shown.bounds, this.width, this.height, 1, this.hint);
+    return fitWhole(shown.bounds, this.width, this.height, this.hint);
   }
 
   /** The page has changed around the picture, and hints reach this far into it: a picture that fits stays clear of them. */

@@ -4,6 +4,24 @@ import { type Camera, clearOf, fit, PADDING, type Rect, roomIn, type Size } from
 /** Below this scale the text of boxes cannot be read: the beginning of a graph is shown at this size instead. */
 export const READABLE = 0.75;
 
+/** The room that a graph has in a window of 1600 × 1000 pixels, and how many times that is a large screen. */
+const USUAL = 1024 * 860;
+const LARGE = 1.5;
+/** On a large screen a graph that fits may be larger than life, up to this. */
+const MOST = 1.5;
+
+/** How many usual windows fit into a large screen; 0 if it is not a large one. */
+export function pagesIn({ width, height }: Size): number {
+  const pages = (width * height) / USUAL;
+  return pages > LARGE ? pages : 0;
+}
+
+/** All of a graph, and on a large screen not as an island in the middle. */
+export function fitWhole(rect: Rect, width: number, height: number, hint?: Size): Camera {
+  const most = Math.min(MOST, Math.max(1, Math.sqrt(pagesIn({ width, height }) / LARGE)));
+  return fit(rect, width, height, most, hint);
+}
+
 /**
  * The initial camera: on the whole graph if it can be read, else on what was asked for by name, else on its beginning, clear of a hint in
  * the upper left corner.
@@ -17,7 +35,7 @@ export function initialCamera(
   named?: Rect,
   hint: Size = { width: 0, height: 0 },
 ): Camera {
-  const whole = fit(rect, width, height, 1, hint);
+  const whole = fitWhole(rect, width, height, hint);
   if (whole.scale >= READABLE) return whole;
   if (named) return fit(named, width, height, READABLE);
   if (!first) return whole;

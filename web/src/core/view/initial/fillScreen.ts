@@ -2,14 +2,14 @@
 import type { Size } from "../../base/camera";
 import { POSITION_AND_MASK } from "../../program/names";
 import { BoxKind, type Visible } from "../../program/types";
-import { READABLE } from "./camera";
+import { UNCONNECTED } from "../choose/keys";
+import { pagesIn } from "./camera";
 import { PAGE } from "./depth";
 import { isCalm, wideGroups } from "./expansion";
 import { type Arranged, scaleIn } from "./fitToScreen";
 
-/** The room that a page of boxes has in a window of 1600 × 1000 pixels, and how many pages of room are a large screen. */
-const USUAL = 1024 * 860;
-const LARGE = 1.5;
+/** The least scale at which groups are expanded because there is room: people sit as far from a large screen as from a small one, or farther. */
+const COMFORTABLE = 1;
 /** Views that are tried. In a program with more nodes than this, each of them takes too long. */
 const MOST_TRIED = 8;
 const MOST_NODES = 200_000;
@@ -28,8 +28,7 @@ export function groupToShow({ boxCount, open, expandable, kind, nodesInside, key
 
 /** How many boxes a picture may have in this much room; 0: no more than it has. */
 export function boxesFor(room: Size, { boxOfNode }: Visible): number {
-  const pages = (room.width * room.height) / USUAL;
-  return pages > LARGE && boxOfNode.length <= MOST_NODES ? Math.floor(PAGE * pages) : 0;
+  return boxOfNode.length <= MOST_NODES ? Math.floor(PAGE * pagesIn(room)) : 0;
 }
 
 /**
@@ -47,7 +46,7 @@ export function fillScreen<A extends Arranged>(
   const expand = (keys: readonly string[]): boolean => {
     const opened = [...best.opened, ...keys];
     const fuller = tried++ < MOST_TRIED ? arrange(opened) : undefined;
-    const fits = fuller && scaleIn(room, fuller.layout) >= READABLE && isCalm(fuller.visible) && !hasWide(fuller.visible, keys);
+    const fits = fuller && scaleIn(room, fuller.layout) >= COMFORTABLE && isCalm(fuller.visible) && !hasWide(fuller.visible, keys);
     if (fits) best = { ...fuller, opened };
     return fits ?? false;
   };
@@ -68,7 +67,8 @@ function largestKin(view: Visible, refused: ReadonlySet<string>): number[] {
   const kins = new Map<string, { readonly boxes: number[]; nodes: number }>();
   for (let box = 0; box < view.boxCount; box++) {
     const isGroup = view.kind[box] === BoxKind.Group || view.kind[box] === BoxKind.Stack;
-    if (!isGroup || !view.expandable[box] || refused.has(view.key[box]) || view.title[box] === POSITION_AND_MASK) continue;
+    const isAside = view.title[box] === POSITION_AND_MASK || view.key[box] === UNCONNECTED;
+    if (!isGroup || !view.expandable[box] || refused.has(view.key[box]) || isAside) continue;
     const name = view.title[box].replace(/\d+/g, "#").replace(/[_.]#$/, "");
     const kin = kins.get(name) ?? { boxes: [], nodes: 0 };
     kin.boxes.push(box);
