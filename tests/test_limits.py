@@ -288,8 +288,8 @@ def test_small_onnx_files_take_little_memory(tmp_path: Path) -> None:
     make: Callable[..., Any] = onnx.helper.make_node
     empty = onnx.TensorProto(name="zero", data_type=1, dims=[2**40, 0])
     constant = make("Constant", [], ["c"], name="c", value=empty)
-    nodes = [constant, *(make("Relu", ["c"], [f"y{i}"], name=f"r{i}") for i in range(3))]
-    for node, scopes in zip(nodes[1:], ("-" * 50_000, "[" * 5000, "5"), strict=True):
+    nodes = [constant, *(make("Relu", ["c"], [f"y{i}"], name=f"r{i}") for i in range(4))]
+    for node, scopes in zip(nodes[1:], ("-" * 50_000, "[" * 5000, "5", str(["a"] * 5000)), strict=True):
         node.metadata_props.add(key="pkg.torch.onnx.name_scopes", value=scopes)
         node.metadata_props.add(key="stack_trace", value='File "a", line ' + "9" * 6000)
     graph = onnx.helper.make_graph(nodes, "g", [], [])
