@@ -163,3 +163,20 @@ def test_changes_name_modules_without_their_classes() -> None:
 
     places = [group.place for group in change_groups(opscope.diff(model("tanh"), model("sin")))]
     assert places == ["transformer/h.0/mlp", "in each of 2 layers (transformer/h.*/mlp)"], "the first reads the input, which is the same"
+
+
+def test_a_module_of_another_name_with_the_same_modules_inside_is_not_a_replacement() -> None:
+    """What changed inside it is told by the modules inside it."""
+
+    def model(name: str, op: str) -> Program:
+        builder = ProgramBuilder("model")
+        main = builder.graph("main")
+        last = main.node("x", "parameter", outputs=[TensorType("f32", (4,))], role="parameter").id
+        for module, ops in (("attention", ("exp", "sqrt")), ("mlp", ("tanh", op))):
+            for each in ops:
+                last = main.node(each, each, [(last, 0)], [TensorType("f32", (4,))], scope=("model", name, module)).id
+        main.outputs.append((last, 0))
+        return builder.build()
+
+    rows = [str(group) for group in change_groups(opscope.diff(model("block", "sin"), model("layer", "cos"), match_by_name=False))]
+    assert rows and not [row for row in rows if "replaced" in row]

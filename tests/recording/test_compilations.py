@@ -6,13 +6,15 @@ import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.hlo_texts import parse
-from transformer import CHANGED, Texts, lower, texts
+from transformer import CHANGED, WIDTH, Texts, lower, texts
 
 import opscope
 from opscope.program import Node
+from opscope.recording.change_groups import change_groups
 from opscope.recording.diff import Diff, diff, diff_passes
 from opscope.recording.dumps.xla import find_steps
 
@@ -125,3 +127,35 @@ def test_a_recording_that_keeps_names_is_matched_by_name(compiled: dict[str, Tex
         recorder.snapshot(parse(renumbered(text)), "after")
     difference = opscope.open_recording(tmp_path / "run.opscope").diff(1)
     assert difference is not None and difference.names == "used" and difference.size > 0
+
+
+def scoped_norms(name: str, layers: int = 3) -> str:
+    """The HLO of layers with a layer norm or a root mean square norm, in a scope of that name."""
+    import jax
+    import jax.numpy as jnp
+
+    def norm(x: Any, scale: Any) -> Any:
+        with jax.named_scope(name):
+            x = x - x.mean(-1, keepdims=True) if name == "layer_norm" else x
+            return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5) * scale
+
+    def model(weights: list[Any], x: Any) -> Any:
+        for i, weight in enumerate(weights):
+            with jax.named_scope(f"layer_{i}"):
+                x = x + jnp.tanh(norm(x, weight[0]) @ weight)
+        return x
+
+    weights = [jnp.ones((WIDTH, WIDTH)) for _ in range(layers)]
+    return str(jax.jit(model).lower(weights, jnp.ones((2, WIDTH))).as_text("hlo", debug_info=True))
+
+
+def test_a_norm_replaced_in_every_layer_is_one_row() -> None:
+    """Some nodes of the old norm match those of the new one, so neither was removed or added as a whole."""
+    before, after = (scoped_norms(name) for name in ("layer_norm", "rms_norm"))
+    difference = diff(parse(before), parse(after), match_by_name=False)
+    rows = [group for group in change_groups(difference) if "norm" in f"{group.what}{group.where}"]
+    assert [row.place for row in rows] == ["in each of 3 layers (model/layer_*)"]
+    counts = re.fullmatch(r"rms_norm replaced layer_norm \(−(\d+) ~(\d+) ops\)", rows[0].what)
+    assert counts is not None
+    was, now = (len(re.findall(r'op_name="[^"]*layer_0/\w+_norm/', text)) for text in (before, after))
+    assert (int(counts[1]), int(counts[2])) == (was - now + 2, now), "the body of the mean that is gone has two parameters without op_name"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 from opscope.program import NodeKey, Path, Program
@@ -22,7 +22,8 @@ class ChangeGroup(NamedTuple):
     """The modules with `*` for the numbers that differ: "h.*/mlp"; the name of a graph for nodes without a module."""
     modules: tuple[str, ...]
     what: str
-    """What changed in each of them: "−1 add, +1 multiply", or "rms_norm replaced layer_norm (−3 +1 ops)"."""
+    """What changed in each of them: "−1 add, +1 multiply", or "rms_norm replaced layer_norm (−3 +1 ops)", with ~2 for nodes of the
+    old module that the new one still has."""
     inside: bool
     """Whether the nodes are in a graph that another calls, such as the body of a fusion, and not instructions of the entry."""
     added: tuple[NodeKey, ...]
@@ -42,7 +43,7 @@ class ChangeGroup(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """Where a change is reported: a module, or a graph if there is no module; or a part of it that is new or gone as a whole."""
+    """Where a change is reported: a module, or a graph if there is no module; or a part of it that only one of the programs has."""
 
     inside: bool
     module: str
@@ -75,9 +76,9 @@ def change_groups(diff: Diff) -> list[ChangeGroup]:
         units[unit].kinds["−", "" if unit.part else diff.a[key[0]][key[1]].op] += 1
     for match in diff.changed:
         key = match.b[0]
-        unit = _unit(diff.b, key)
+        unit = parts.unit_of_change(match)
         units[unit].changed.append(key)
-        units[unit].kinds["~", _change_text(diff, match)] += 1
+        units[unit].kinds["~", "" if unit.part else _change_text(diff, match)] += 1
     return _grouped(diff, units)
 
 
@@ -102,9 +103,9 @@ def _grouped(diff: Diff, units: Mapping[_Unit, _Changes]) -> list[ChangeGroup]:
 
 
 def _what(unit: _Unit, changes: _Changes) -> str:
-    if unit.part:
-        return f"{unit.part} ({' '.join(f'{sign}{count}' for (sign, _), count in sorted(changes.kinds.items(), reverse=True))} ops)"
     kinds = sorted(changes.kinds.items(), key=lambda item: ("−+~".index(item[0][0]), -item[1], item[0][1]))
+    if unit.part:
+        return f"{unit.part} ({' '.join(f'{sign}{count}' for (sign, _), count in kinds)} ops)"
     texts = [f"{sign}{count} {what}" for (sign, what), count in kinds[:_MOST_KINDS]]
     left_out = sum(count for _, count in kinds[_MOST_KINDS:])
     return ", ".join(texts) + (f" and {left_out} more" if left_out else "")
@@ -135,42 +136,99 @@ class _Places:
         return (self._first[graph] + self._program[graph].position[id]) / self._count
 
 
-def _unit(program: Program, key: NodeKey) -> _Unit:
-    graph, id = key
-    return _Unit(graph != program.entry, _place(program[graph][id].scope) or graph)
-
-
 def _place(scope: Path) -> str:
     """The names of modules without their classes: the numbers of `GPT2Model` and `Conv1D` do not count layers."""
     return "/".join(name.partition(": ")[0] for name in scope)
 
 
 class _Parts:
-    """Modules that are new or gone as a whole. A new one replaces one that is gone if both were parts of the same module, and either
-    were its only such parts or have the same numbers in their names."""
+    """Modules that only one of the programs has: "is new", "is gone", or "replaced" if one was put in the place of another.
+
+    A module was replaced by one of the same parent that has most of its matched nodes or is in most of its slots; otherwise by one that is
+    new as a whole, if both are their parent's only such modules or have the same numbers in their names."""
 
     def __init__(self, diff: Diff) -> None:
+        self._diff = diff
+        self.new: dict[Path, _Part] = {}
+        self.gone: dict[Path, _Part] = {}
         added = _sizes(diff.b[graph][id].scope for graph, id in diff.all_added)
         removed = _sizes(diff.a[graph][id].scope for graph, id in diff.all_removed)
-        in_a, in_b = (_sizes(_scopes(program)) if added or removed else Counter() for program in (diff.a, diff.b))
-        new, gone = _whole(added, in_b, in_a), _whole(removed, in_a, in_b)
-        replaced = _replacements(new, gone)
-        origins = {now: was for was, now in replaced.items()}
-        self.new = {path: f"{path[-1]} replaced {origins[path][-1]}" if path in origins else f"{path[-1]} is new" for path in new}
-        self.gone = {path: f"{replaced[path][-1]} replaced {path[-1]}" if path in replaced else f"{path[-1]} is gone" for path in gone}
+        if not (added or removed):
+            return
+        in_a, in_b = (_sizes(node.scope for graph in program for node in graph.nodes) for program in (diff.a, diff.b))
+        only_a, only_b = _outermost(in_a, in_b), _outermost(in_b, in_a)
+        inner = _inner_names(in_a, only_a), _inner_names(in_b, only_b)
+        replaced = {
+            was: now
+            for was, now in _most_linked(self._links(only_a, only_b)).items()
+            if (removed[was] or added[now]) and not inner[0][was] & inner[1][now]
+        }
+        taken = {*replaced, *replaced.values()}
+        gone, new = ({path for path in only - taken if touched[path] == here[path]}
+                     for only, touched, here in ((only_a, removed, in_a), (only_b, added, in_b)))  # fmt: skip
+        replaced |= _replacements(new, gone)
+        entry_a, entry_b = (_sizes(node.scope for node in program[program.entry].nodes) for program in (diff.a, diff.b))
+        for was, now in replaced.items():
+            self.gone[was] = self.new[now] = _Part(f"{now[-1]} replaced {was[-1]}", not (entry_a[was] or entry_b[now]))
+        for path in gone - replaced.keys():
+            self.gone[path] = _Part(f"{path[-1]} is gone", not entry_a[path])
+        for path in new - set(replaced.values()):
+            self.new[path] = _Part(f"{path[-1]} is new", not entry_b[path])
 
-    def unit(self, program: Program, key: NodeKey, parts: Mapping[Path, str]) -> _Unit:
+    def _links(self, only_a: set[Path], only_b: set[Path]) -> Counter[tuple[Path, Path]]:
+        """How many matches and replaced slots lead from each module that is gone to each new one of the same parent."""
+        links: Counter[tuple[Path, Path]] = Counter()
+        for match in (*self._diff.changed, *self._diff.replaced):
+            (graph_a, old), (graph_b, now) = match.a[-1], match.b[0]
+            was, became = _within(self._diff.a[graph_a][old].scope, only_a), _within(self._diff.b[graph_b][now].scope, only_b)
+            if was and became and was[:-1] == became[:-1]:
+                links[was, became] += 1
+        return links
+
+    def unit(self, program: Program, key: NodeKey, parts: Mapping[Path, _Part]) -> _Unit:
         graph, id = key
         scope = program[graph][id].scope
-        for depth in range(1, len(scope) + 1):
-            part = parts.get(scope[:depth])
-            if part is not None:
-                return _Unit(graph != program.entry, _place(scope[: depth - 1]) or graph, part)
-        return _unit(program, key)
+        path = _within(scope, parts)
+        part = parts.get(path, _Part("", graph != program.entry))
+        module = _place(path[:-1] if path else scope)
+        return _Unit(part.inside, module or (graph if part.inside else self._diff.b.entry), part.what)
+
+    def unit_of_change(self, match: Match) -> _Unit:
+        """A change is part of a replacement if it leads from the one module to the other."""
+        old, now = (self.unit(program, key, parts) for program, key, parts in (
+            (self._diff.a, match.a[-1], self.gone), (self._diff.b, match.b[0], self.new)))  # fmt: skip
+        return now if now.part and old == now else self.unit(self._diff.b, match.b[0], {})
 
 
-def _scopes(program: Program) -> Iterator[Path]:
-    return (node.scope for graph in program for node in graph.nodes)
+class _Part(NamedTuple):
+    what: str
+    inside: bool
+    """Whether all of its nodes are in graphs that others call."""
+
+
+def _within(scope: Path, modules: Container[Path]) -> Path:
+    """The outermost of the modules that contains a scope; empty if there is none."""
+    return next((scope[:depth] for depth in range(1, len(scope) + 1) if scope[:depth] in modules), ())
+
+
+def _inner_names(sizes: Iterable[Path], modules: set[Path]) -> dict[Path, set[Path]]:
+    """The modules inside each, by their names in it. Modules that have some in common are the same under another name."""
+    names: dict[Path, set[Path]] = {path: set() for path in modules}
+    for path in sizes:
+        module = _within(path, modules)
+        if module and path != module:
+            names[module].add(path[len(module) :])
+    return names
+
+
+def _most_linked(links: Mapping[tuple[Path, Path], int]) -> dict[Path, Path]:
+    """The pairs of modules of which each has more links to the other than to all others together."""
+    of_old: Counter[Path] = Counter()
+    of_new: Counter[Path] = Counter()
+    for (was, now), count in links.items():
+        of_old[was] += count
+        of_new[now] += count
+    return {was: now for (was, now), count in links.items() if 2 * count > of_old[was] and 2 * count > of_new[now]}
 
 
 def _sizes(scopes: Iterable[Path]) -> Counter[Path]:
@@ -182,10 +240,9 @@ def _sizes(scopes: Iterable[Path]) -> Counter[Path]:
     return sizes
 
 
-def _whole(touched: Counter[Path], here: Counter[Path], there: Counter[Path]) -> set[Path]:
-    """The outermost modules that only one of the programs has."""
-    whole = {path for path, count in touched.items() if count == here[path] and path not in there}
-    return {path for path in whole if path[:-1] not in whole}
+def _outermost(here: Mapping[Path, int], there: Mapping[Path, int]) -> set[Path]:
+    """The outermost modules that only the first of two programs has."""
+    return {path for path in here if path not in there and (len(path) == 1 or path[:-1] in there)}
 
 
 def _replacements(new: Iterable[Path], gone: Iterable[Path]) -> dict[Path, Path]:
