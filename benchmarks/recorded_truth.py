@@ -8,9 +8,7 @@ What the compiler recorded is kept aside, and its programs are matched as a dump
 with names that mean nothing. Every node that the compiler says something about is counted by what became of it: "kept" (the same
 operation), "copied" (it is computed several times), "rewritten" (into other operations), "merged" (with others into one), "removed". It is
 "right" if the links are exactly the truth, "part" if they are a part of it, "undecided" if only candidates are named, "missing" if nothing
-is said, "wrong" if a link leads to a node that it did not become. "From first to last" composes the links of all passes, and compares them
-with the composed truth: recall of the nodes that the compiler kept, precision of all links. `--keep` appends the figures to
-benchmarks/results/recorded_truth.jsonl.
+is said, "wrong" if a link leads to a node that it did not become. `--keep` appends the figures to benchmarks/results/recorded_truth.jsonl.
 """
 
 from __future__ import annotations
