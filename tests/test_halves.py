@@ -10,7 +10,7 @@ from opscope.analysis.directions import directions
 from opscope.analysis.halves import with_halves
 from opscope.analysis.halves.propagate import Propagation, TooIntricateError
 from opscope.analysis.halves.seed import candidates
-from opscope.program import BACKWARD, INFERRED_ATTR, RECOMPUTED, UPDATE
+from opscope.program import BACKWARD, INFERRED_ATTR, RECOMPUTED, UPDATE, ProgramBuilder, TensorType
 from opscope.readers import read
 from opscope.readers.hlo.module import parse_hlo
 from opscope.readers.source import Source
@@ -64,3 +64,23 @@ def test_a_program_that_would_take_too_long_is_given_up(monkeypatch: pytest.Monk
     with pytest.raises(TooIntricateError):
         Propagation(plain, candidates(plain))
     assert with_halves(plain) is plain
+
+
+@pytest.mark.parametrize("op", ["add", "sub", "mul", "div", "neg", "reshape", "broadcast_in_dim"])
+def test_operations_with_too_few_operands_are_looked_at_like_any_other(op: str) -> None:
+    """A program of another tool may keep a number as an attribute: add(x, 1) has one operand."""
+    builder = ProgramBuilder("step", "main")
+    main = builder.graph("main")
+    main.node("none", op, [], [TensorType("f32")])
+    main.node("one", op, [("none", 0)], [TensorType("f32")])
+    main.outputs.append(("one", 0))
+    assert len(with_halves(builder.build()).main) == 2
+
+
+def test_a_cycle_of_numbers_ends() -> None:
+    builder = ProgramBuilder("step", "main")
+    main = builder.graph("main")
+    for name, operand in (("a", "b"), ("b", "a")):
+        main.node(name, "neg", [(operand, 0)], [TensorType("f32")])
+    main.outputs.append(("b", 0))
+    assert len(with_halves(builder.build()).main) == 2

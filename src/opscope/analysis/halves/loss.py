@@ -87,6 +87,10 @@ def _number(node: Node, values: dict[str, float]) -> float | None:
     return first + second if op in _ADDITIONS else first - second if op in _DIFFERENCES else None
 
 
+# Steps from what is returned back to the loss itself. Without a bound, a cycle never ends and a long chain is quadratic.
+_MOST_SCALINGS = 32
+
+
 class _Share(NamedTuple):
     """An operand, and its gradient as a multiple of the result's."""
 
@@ -117,7 +121,10 @@ class _Losses:
     def _unscaled(self, name: str) -> Iterator[str]:
         """A number, and what it is a multiple of: a loss may be scaled while gradients are computed, and returned without the scale."""
         yield name
-        while len(shares := self._shares(self.graph[name])) == 1 and self.graph[shares[0].operand].outputs[0].shape == ():
+        for _ in range(_MOST_SCALINGS):
+            shares = self._shares(self.graph[name])
+            if len(shares) != 1 or self.graph[shares[0].operand].outputs[0].shape != ():
+                return
             name = shares[0].operand
             yield name
 
@@ -185,6 +192,8 @@ class _Losses:
     def _shares(self, node: Node) -> list[_Share]:
         """The gradients of a node's operands, if they are a multiple of its own; none if the derivative depends on values."""
         op, operands = plain_name(node.op), [name for name, _ in node.inputs]
+        if not operands:
+            return []
         if op in _RESHAPING:
             return [_Share(operands[0], 1)]
         if op in _BROADCASTS:
@@ -193,12 +202,12 @@ class _Losses:
         if op in _NEGATIONS:
             return [_Share(operands[0], -1)]
         if op in _ADDITIONS | _DIFFERENCES:
-            return [_Share(operands[0], 1), _Share(operands[1], -1 if op in _DIFFERENCES else 1)]
-        if op in _MULTIPLICATIONS:
+            return [_Share(operands[0], 1), *(_Share(operand, -1 if op in _DIFFERENCES else 1) for operand in operands[1:])]
+        if op in _MULTIPLICATIONS and len(operands) == 2:
             first, second = operands
             scaled = [(second, self.numbers.get(first)), (first, self.numbers.get(second))]
             return [_Share(operand, number) for operand, number in scaled if number is not None][:1]
-        if op in QUOTIENTS and self.numbers.get(operands[1]):
+        if op in QUOTIENTS and len(operands) == 2 and self.numbers.get(operands[1]):
             return [_Share(operands[0], 1 / self.numbers[operands[1]])]
         return [_Share(operands[0], 1)] if op == "reduce" and len(operands) == 2 and self._adds(node) else []
 
@@ -240,7 +249,7 @@ class _Losses:
         op, users = plain_name(node.op), self.graph.users
         if op == "sqrt":
             yield from ((half, user) for half in users.get(node.id, ()) if self._is_half_over(half) for user in users.get(half, ()))
-        if op not in _MULTIPLICATIONS or node.inputs[0] != node.inputs[1]:
+        if op not in _MULTIPLICATIONS or len(node.inputs) != 2 or node.inputs[0] != node.inputs[1]:
             return
         base = node.inputs[0][0]
         for name in users.get(base, ()):
