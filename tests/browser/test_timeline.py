@@ -13,6 +13,7 @@ import opscope
 from browser.harness import Open, Viewer, until
 from browser.recordings import record_toy, renamed, rewritten, start, without_idle
 from browser.test_access import findings
+from opscope.program import ProgramBuilder, TensorType
 from opscope.recording.model import Origin
 from opscope.recording.sources import open_recording
 from opscope.render import write as write_picture
@@ -287,6 +288,24 @@ def test_a_strip_of_many_passes_holds_only_the_cards_in_sight(open_address: Open
     viewer.page.get_by_role("listbox", name="Timeline").focus()
     assert viewer.key("End")["pass"] == 399
     assert options(viewer).filter(has_text="pass 399").count() == 1
+
+
+def test_a_card_with_seconds_shows_the_number_of_nodes_too(open_address: Open, tmp_path: Path) -> None:
+    recording = tmp_path / "timed.opscope"
+    with opscope.record(recording) as rec:
+        for name, count in (("as written", 12_000), ("simplify", 1_950)):
+            builder = ProgramBuilder("long", "main")
+            main = builder.graph("main")
+            for i in range(count):
+                main.node(f"a{i}", "parameter", role="parameter", outputs=[TensorType("f32", (8,))])
+            main.outputs.append((f"a{count - 1}", 0))
+            rec.snapshot(builder.build(), name, seconds=0.999)
+    page = tmp_path / "timed.html"
+    write([open_recording(recording)], page, ViewOptions())
+    viewer = open_address(page.as_uri())
+    sizes = viewer.page.get_by_text(" nodes").and_(viewer.page.locator(".pass-meter > span > span"))
+    assert sizes.all_inner_texts() == ["999 ms · 12,000 nodes", "999 ms · 1,950 nodes"]
+    assert sizes.evaluate_all("all => all.filter((each) => each.scrollWidth > each.clientWidth).length") == 0, "cut off"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

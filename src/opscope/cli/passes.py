@@ -147,7 +147,7 @@ def command(
             counts = map(str, kernel_counts(row.snapshot for row in module_rows)) if sort == "order" else ()
             say(*([name] if name else []), *_lines(module_rows, everything, costs, peaks), *counts, "")
     unlisted = "" if everything or not hidden else f" ({hidden:,} changed nothing; --all lists them)"
-    say(*_remarks(recording, f"{passes:,} passes, {changed:,} changed{unlisted}"), *_rise(recording, peaks))
+    say(*_remarks(recording, f"{passes:,} {'pass' if passes == 1 else 'passes'}, {changed:,} changed{unlisted}"), *_rise(recording, peaks))
 
 
 def _with_profile(recording: Recording, profile: str) -> Recording:

@@ -46,6 +46,13 @@ describe("the cards of a timeline", () => {
     expect(shape()).toEqual(["start", "a", 2, "d", 1]);
   });
 
+  it("are wider where passes have seconds, in this module only", () => {
+    const width = (seconds: number | null, module: string) =>
+      cardsOf([rows[0], row("a", 1), row("b", 1, { seconds, module })], all).cards[0].width;
+    expect(width(0.1, "")).toBeGreaterThan(width(null, ""));
+    expect(width(0.1, "other")).toBe(width(null, ""));
+  });
+
   it("count a pass that only reorders as a change", () => {
     const reordered = [rows[0], row("schedule", 0, { aside: "reordered" }), row("after", 0, { aside: "" })];
     expect(cardsOf(reordered, all).cards.map((card) => (card.kind === "pass" ? reordered[card.pass].name : card.count))).toEqual([

@@ -21,6 +21,8 @@ export interface Band {
 }
 
 export const PASS_WIDTH = 132;
+/** Of a module whose passes have seconds: "148 ms · 118,234 nodes" is wider than the number of nodes alone. */
+export const TIMED_PASS_WIDTH = 166;
 export const FOLD_WIDTH = 88;
 export const GAP = 8;
 export interface CardOptions {
@@ -55,6 +57,8 @@ export function cardsOf(
   { takes, unfolded, chosen }: CardOptions,
 ): { cards: Card[]; bands: Band[]; width: number } {
   const cards: Card[] = [];
+  const { module } = rows[chosen];
+  const passWidth = rows.some((row) => row.module === module && row.seconds !== null) ? TIMED_PASS_WIDTH : PASS_WIDTH;
   let x = 0;
   const put = (card: { kind: "pass"; pass: number } | { kind: "fold"; first: number; last: number; count: number }, width: number) => {
     cards.push({ ...card, x, width });
@@ -62,19 +66,19 @@ export function cardsOf(
   };
   const flush = (run: readonly number[]) => {
     if (run.length === 0) return;
-    if (unfolded.has(run[0])) for (const pass of run) put({ kind: "pass", pass }, PASS_WIDTH);
+    if (unfolded.has(run[0])) for (const pass of run) put({ kind: "pass", pass }, passWidth);
     else put({ kind: "fold", first: run[0], last: run[run.length - 1], count: run.length }, FOLD_WIDTH);
   };
   let run: number[] = [];
   rows.forEach((row, pass) => {
-    if (row.module !== rows[chosen].module || !takes(pass)) return;
+    if (row.module !== module || !takes(pass)) return;
     if (!didSomething(row, rows) && !isStart(row) && pass !== chosen) {
       run.push(pass);
       return;
     }
     flush(run);
     run = [];
-    put({ kind: "pass", pass }, PASS_WIDTH);
+    put({ kind: "pass", pass }, passWidth);
   });
   flush(run);
   return { cards, bands: bandsOf(rows, cards), width: Math.max(0, x - GAP) };
