@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.hlo_texts import parse
 
+from opscope.cli.diff import diff_lines
 from opscope.recording.diff import Diff, diff_passes
 
 HEAD = "HloModule m\n\nENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {\n  %x = f32[8]{0} parameter(0)\n  %y = f32[8]{0} parameter(1)\n"
@@ -140,6 +141,7 @@ def test_a_product_in_another_order_is_undecided() -> None:
     assert [([id for _, id in match.a], [id for _, id in match.b]) for match in difference.undecided] == [
         (["cos.1", "div.2"], ["special.4"])
     ]
+    assert "cos.1, div.2 → perhaps special.4 (undecided)" in diff_lines(difference, None)
 
 
 def test_an_equal_node_that_was_there_before_takes_the_place() -> None:
@@ -188,6 +190,7 @@ def test_operands_in_another_order_are_undecided() -> None:
     (match,) = difference.undecided
     assert [id for _, id in match.a] == ["sin.1", "cos.2"] and [id for _, id in match.b] == ["tan.4", "log.5"]
     assert match not in difference.matched, "candidates are not a fact"
+    assert "sin.1, cos.2 → one of tan.4, log.5 (undecided)" in diff_lines(difference, None)
 
 
 def test_a_node_that_was_made_anew_at_its_place_is_itself() -> None:

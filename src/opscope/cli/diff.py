@@ -167,7 +167,8 @@ def _rewritten(match: Match) -> str:
 
 
 def _replaced(match: Match) -> str:
-    return f"{_named(match.a)} → {'one of ' if match.evidence == 'undecided' else ''}{_named(match.b)} ({match.evidence})"
+    perhaps = "" if match.evidence != "undecided" else "one of " if len(match.b) > 1 else "perhaps "
+    return f"{_named(match.a)} → {perhaps}{_named(match.b)} ({match.evidence})"
 
 
 def _changed(match: Match) -> str:

@@ -190,7 +190,7 @@ function PassLists({ session, facts }: { readonly session: Session; readonly fac
       <ListSection title="Replaced" count={facts.replacedCount} shown={facts.replaced.length}>
         {facts.replaced.map((each, i) => (
           <li key={i}>
-            {named(each.old, each.oldCount)} → {each.decided ? "" : "one of "}
+            {named(each.old, each.oldCount)} → {each.decided ? "" : each.newCount > 1 ? "one of " : "perhaps "}
             <Results session={session} pass={facts.pass} nodes={each.new} count={each.newCount} />
           </li>
         ))}
