@@ -39,10 +39,10 @@ def why_in_texts(source: str, node: str) -> Reasons | None:
 
     None if the passes have to be read, because the notes do not have the name. Raises what `why` would, if the files show it.
     """
-    directory = Path(source)
-    if not _noted(directory, node):
+    beside = _notes_with(Path(source), node)
+    if beside is None:
         return None
-    notes, tuned = fusion_notes(directory), autotunings(directory)
+    notes, tuned = beside
     modules = {*(note.module for note in notes), *(note.module for note in tuned)}
     names = _also_in_notes(notes, {(module, node) for module in modules})
     return Reasons(_about(notes, names), _about(tuned, names))
@@ -50,28 +50,28 @@ def why_in_texts(source: str, node: str) -> Reasons | None:
 
 def why_pair_in_texts(source: str, producer: str, consumer: str) -> tuple[bool, list[FusionNote]] | None:
     """The same of a producer and a consumer."""
-    directory = Path(source)
-    noted = [_noted(directory, node) for node in (producer, consumer)]
-    if not all(noted):
+    beside = _notes_with(Path(source), producer, consumer)
+    if beside is None:
         return None
-    notes = fusion_notes(directory)
+    notes = beside.fusion
     modules = {note.module for note in notes}
     return _pair(source, notes, (producer, {(each, producer) for each in modules}), (consumer, {(each, consumer) for each in modules}))
 
 
-def _noted(directory: Path, node: str) -> bool:
-    """Whether the notes of a dump of XLA have a node of that name. Raises if no text has one, or if there are no notes."""
+def _notes_with(directory: Path, *nodes: str) -> Reasons | None:
+    """All notes of a dump of XLA, if they have nodes of these names. Raises if no text has one of them, or if nothing was noted."""
     texts = [path for path in directory.glob("module_*.txt") if path.is_file()] if directory.is_dir() else []
     if not texts:
-        return False
+        return None
     notes, tuned = fusion_notes(directory), autotunings(directory)
     if not notes and not tuned:
         raise OpscopeError(_NO_NOTES.format(directory))
-    if any(node in (*note.names, note.fusion) for note in notes) or any(node in note.names for note in tuned):
-        return True
-    if not any(node.encode() in path.read_bytes() for path in texts):
-        raise OpscopeError(f"{directory}: {no_node(node)}")
-    return False
+    noted = {*(name for note in notes for name in (*note.names, note.fusion)), *(name for note in tuned for name in note.names)}
+    others = [node for node in nodes if node not in noted]
+    for node in others:
+        if not any(node.encode() in path.read_bytes() for path in texts):
+            raise OpscopeError(f"{directory}: {no_node(node)}")
+    return None if others else Reasons(notes, tuned)
 
 
 def notes_of(recording: Recording) -> list[FusionNote]:
