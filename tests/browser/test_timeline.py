@@ -136,8 +136,10 @@ def test_history_of_a_node_and_the_rule_that_made_it(viewer: Viewer) -> None:
 def test_a_fused_node_tells_what_it_became_and_leads_there(viewer: Viewer) -> None:
     select_node(viewer, "exp.1")
     lines = history(viewer)
-    assert "these 2 became fusion.1 in fuse" in lines[-1]
-    assert "exp.1, add.1" in lines[-1]
+    assert lines[0].startswith("unchanged by ") and lines[0].endswith("evidence: the same name"), "links through other passes, folded"
+    assert "these 2 became fusion.1 in fuse" in lines[-2]
+    assert "exp.1, add.1" in lines[-2] and "evidence: " in lines[-2]
+    assert lines[-1] == "unchanged by 2 passes, 7 to 8 evidence: the same name"
     viewer.page.get_by_role("region", name="History").get_by_role("button", name="fusion.1", exact=True).click()
     state = viewer.idle()
     assert (state["pass"], state["selectedNode"]) == (6, "fusion.1")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.hlo_texts import write_dump
 
+from opscope.cli.pass_history import step_lines
 from opscope.errors import OpscopeError
 from opscope.recording.dumps.xla import read_dump
 from opscope.recording.model import Recording
@@ -25,6 +26,26 @@ def test_a_fusion_names_its_parts_and_its_pass(recording: Recording) -> None:
     assert fused.snapshot.name == "fusion"
     assert fused.old == (("main.9", "tanh.4"), ("main.9", "negate.5"))
     assert str(fused) == "tanh.4, negate.5 fused into fusion.12"
+
+
+def test_every_link_of_a_history_has_its_evidence(recording: Recording) -> None:
+    """Also that of a fusion, which rests on the nodes in it, and those through passes that did nothing to the node."""
+    assert [(step.kind, step.evidence) for step in recording.history("fusion.12")][-1] == ("fused", "neighbourhood")
+    steps = recording.history(("main.9", "dot.3"), carried=True)
+    assert [(step.snapshot.index, step.kind, step.evidence) for step in steps] == [
+        (3, "carried", "name"),
+        (4, "carried", "name"),
+        (5, "changed", "name"),
+    ]
+    assert recording.history(("main.9", "dot.3")) == steps[-1:]
+
+
+def test_passes_that_did_nothing_are_one_row(recording: Recording) -> None:
+    _, folded, _ = step_lines(recording.history(("main.9", "dot.3"), carried=True), "dot.3")
+    assert folded.split() == ["3–4", "2", "passes", "name", "nothing"]
+    unchanged, _, folded = step_lines(recording.history(("region_0.1", "sum"), carried=True), "sum")
+    assert unchanged == "no pass changed sum"
+    assert folded.split() == ["3–5", "3", "passes", "name", "nothing"]
 
 
 def test_an_early_node_names_what_it_became(recording: Recording) -> None:

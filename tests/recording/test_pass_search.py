@@ -43,6 +43,8 @@ def test_touching_takes_searches_nodes_and_parameters(run: Run, dump: Path) -> N
     assert indexes(run, dump, "--touching", "w") == [5], "the dot that takes it got another layout"
     done = run("passes", dump, "--touching", "tanh.99")
     assert done.returncode == 2 and "no pass has a node 'tanh.99'" in done.stderr
+    done = run("passes", dump, "--touching", "scope:nowhere")
+    assert done.returncode == 2 and "nothing matches 'scope:nowhere' in any of the 7 passes" in done.stderr
 
 
 @pytest.mark.slow

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opscope.cli.table import table
@@ -29,7 +31,7 @@ def pasts_of(recording: Recording, node: str, module: str | None) -> Iterator[No
     for snapshot in recording.with_node(node):
         if module in (None, snapshot.module):
             graph = next(graph for graph in (snapshot.program.main, *snapshot.program) if node in graph.position)
-            steps = recording.history((graph.name, node), snapshot.index)
+            steps = recording.history((graph.name, node), snapshot.index, carried=True)
             yield NodePast(snapshot, steps, list(contributing_lines(snapshot.program, graph.name, node)))
 
 
@@ -42,8 +44,24 @@ def past_lines(past: NodePast, node: str, named: bool) -> list[str]:
 
 
 def step_lines(steps: Iterable[Step], node: str) -> list[str]:
-    rows = [(str(step.snapshot.index), step.snapshot.title, step.evidence, str(step)) for step in steps]
-    return table([HEAD, *rows], "rlll") if rows else [f"no pass changed {node}"]
+    """A row for each step; passes in a row that did nothing to the node are one."""
+    rows: list[tuple[str, str, str, str]] = []
+    changed = False
+    for carried, run in groupby(steps, lambda step: step.kind == "carried"):
+        if carried:
+            rows.append(_carried(list(run)))
+        else:
+            changed = True
+            rows += [(str(step.snapshot.index), step.snapshot.title, step.evidence, str(step)) for step in run]
+    return [*([] if changed else [f"no pass changed {node}"]), *(table([HEAD, *rows], "rlll") if rows else [])]
+
+
+def _carried(steps: list[Step]) -> tuple[str, str, str, str]:
+    first, last = steps[0].snapshot, steps[-1].snapshot
+    evidence = ", ".join(kind for kind, _ in Counter(step.evidence for step in steps).most_common())
+    if len(steps) == 1:
+        return str(first.index), first.title, evidence, str(steps[0])
+    return f"{first.index}–{last.index}", f"{len(steps):,} passes", evidence, str(steps[0])
 
 
 def past_json(past: NodePast) -> dict[str, Any]:

@@ -23,7 +23,10 @@ def passes_touching(recording: Recording, what: str, progress: Progress | None =
     from opscope.render.search_passes import search_passes
 
     if _QUERY.match(what):
-        return {row.snapshot.index for row in search_passes(recording, what, progress) if row.touched}
+        rows = search_passes(recording, what, progress)
+        if not any(row.nodes for row in rows):
+            raise _nothing(recording, what)
+        return {row.snapshot.index for row in rows if row.touched}
     snapshots = recording.with_node(what)
     touched = {step.snapshot.index for snapshot in snapshots for step in recording.history(what, snapshot.index)}
     if any(graph[what].is_argument for graph in snapshots[0].program if what in graph):
@@ -39,8 +42,12 @@ def found_rows(recording: Recording, query: str, progress: Progress | None = Non
     counts = {row.snapshot.index: row.nodes for row in rows}
     changed = [row for row in rows if row.nodes != counts.get(_index(recording.before(row.snapshot)), 0)]
     if not changed:
-        raise OpscopeError(f"{recording.name}: nothing matches {query!r} in any of the {len(recording)} passes")
+        raise _nothing(recording, query)
     return changed
+
+
+def _nothing(recording: Recording, query: str) -> OpscopeError:
+    return OpscopeError(f"{recording.name}: nothing matches {query!r} in any of the {len(recording)} passes")
 
 
 def found_lines(rows: Sequence[PassMatches], recording: Recording) -> list[str]:

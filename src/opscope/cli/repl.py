@@ -116,10 +116,10 @@ def _history(source: str, program: Program) -> Callable[[str | None, str], list[
     def history(graph: str | None, node: str) -> list[Step]:
         passes = recording()
         if graph is None:
-            return passes.history(node, passes.with_node(node)[-1].index)
+            return passes.history(node, passes.with_node(node)[-1].index, carried=True)
         last = {snapshot.module: snapshot.index for snapshot in passes}
         index = which or next(i for i in reversed(last.values()) if passes[i].program.name == program.name)
-        return passes.history((graph, node), index)
+        return passes.history((graph, node), index, carried=True)
 
     return history
 

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from opscope.recording.diff import Change
 
 FOLLOWER = Plugin("history", "opscope.render.history", "history of nodes")
+CARRIED = "carried"
+"""The kind of a step that did nothing to the node. It names no nodes, and has the evidence of the link."""
 
 
 class Step(NamedTuple):
-    """What one pass did to a node: "added", "removed", "changed", "fused", "became" or "undecided" (one of `new`)."""
+    """What one pass did to a node: "added", "removed", "changed", "fused", "became", "undecided" (one of `new`) or "carried" (nothing)."""
 
     snapshot: Snapshot
     kind: str
@@ -37,6 +39,8 @@ class Step(NamedTuple):
         rule = f" ({self.rule})" if self.rule else ""
         if self.kind == "changed":
             return f"{new} changed: {'; '.join(map(str, self.changes))}{rule}"
+        if self.kind == CARRIED:
+            return "nothing"
         if self.kind in ("added", "removed"):
             return f"{new or old} {self.kind}{rule}"
         if self.kind == "undecided":
@@ -44,10 +48,11 @@ class Step(NamedTuple):
         return f"{old} {'fused into' if self.kind == 'fused' else 'became'} {new}{rule}"
 
 
-def history(recording: Recording, key: NodeKey, snapshot: Snapshot) -> list[Step]:
-    """The passes of the snapshot's module that changed the node, before and after the snapshot, in order."""
+def history(recording: Recording, key: NodeKey, snapshot: Snapshot, carried: bool = False) -> list[Step]:
+    """The passes of the snapshot's module that changed the node, before and after the snapshot, in order; with `carried` also those that
+    changed other nodes only."""
     steps: list[Step] = FOLLOWER.load().follow(recording, key, snapshot)
-    return steps
+    return [step for step in steps if carried or step.kind != CARRIED]
 
 
 def compose(recording: Recording, before: Snapshot, after: Snapshot, progress: Progress | None = None) -> tuple[Origin, ...]:

@@ -196,8 +196,10 @@ class Recording(Displayed, Sequence[Snapshot]):
             self._diffs[snapshot.index] = diff_passes(earlier.program, snapshot.program, origins=snapshot.origins, ids=ids)
         return self._diffs[snapshot.index]
 
-    def history(self, node: str | NodeKey, which: int | str = -1) -> list[Step]:
-        """What every pass did to a node of one snapshot: where it came from, and what it became. `str(step)` is a sentence."""
+    def history(self, node: str | NodeKey, which: int | str = -1, *, carried: bool = False) -> list[Step]:
+        """What every pass did to a node of one snapshot: where it came from, and what it became. `str(step)` is a sentence.
+
+        With `carried`, also the links through passes that did nothing to it, each with its evidence."""
         from opscope.recording.history import history
 
         snapshot = self.snapshot(which)
@@ -207,7 +209,7 @@ class Recording(Displayed, Sequence[Snapshot]):
         home = next((graph for graph in graphs if id in graph.position), None)
         if home is None:
             raise OpscopeError(f"{self.name}: no node {id!r} after pass {snapshot.index} ({snapshot.name}); choose a pass where it exists")
-        return history(self, (home.name, id), snapshot)
+        return history(self, (home.name, id), snapshot, carried)
 
     def with_node(self, id: str) -> list[Snapshot]:
         """For each module that has a node of that id after any pass, the last such snapshot."""

@@ -12,7 +12,7 @@ from typing import Any
 from opscope.plugin import Progress
 from opscope.program import NodeKey, Program
 from opscope.recording.diff import Change
-from opscope.recording.history import Step
+from opscope.recording.history import CARRIED, Step
 from opscope.recording.model import Origin, Recording, Snapshot
 from opscope.render.draw import host
 from opscope.render.wire.compare_passes import compared
@@ -38,6 +38,8 @@ def compose(recording: Recording, before: Snapshot, after: Snapshot, progress: P
 
 
 def _step(before: Snapshot, after: Snapshot, step: dict[str, Any]) -> Step:
+    if step["kind"] == CARRIED:  # it names no nodes, so that no program is read for it
+        return Step(after, CARRIED, (), (), evidence=step["evidence"])
     changes = tuple(Change(change["field"], change["old"], change["new"]) for change in step["changes"])
     old, new = _Numbers(before.program).keys(step["old"]), _Numbers(after.program).keys(step["new"])
     return Step(after, step["kind"], old, new, changes, step.get("evidence", ""), step.get("rule", ""), step.get("place", ""))

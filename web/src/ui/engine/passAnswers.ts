@@ -25,15 +25,16 @@ export async function historyOf(passes: Passes, shown: PassShown, node: number):
   const rows: HistoryRow[] = [];
   for (const { pass, step } of await passes.history(place.pass, place.node)) {
     const row = passes.rows[pass];
-    const [before, after] = await Promise.all([indexAfter(passes, row.before), indexAfter(passes, pass)]);
+    const names = step.kind !== "carried"; // a pass that did nothing to the node is not read for its names
+    const [before, after] = names ? await Promise.all([indexAfter(passes, row.before), indexAfter(passes, pass)]) : [];
     rows.push({
       pass,
       name: row.name,
       kind: step.kind,
       oldCount: step.old.length,
       newCount: step.new.length,
-      old: step.old.slice(0, MOST_NAMED).map((each) => nodeName(before, each)),
-      new: step.new.slice(0, MOST_NAMED).map((each) => nodeName(after, each)),
+      old: before ? step.old.slice(0, MOST_NAMED).map((each) => nodeName(before, each)) : [],
+      new: after ? step.new.slice(0, MOST_NAMED).map((each) => nodeName(after, each)) : [],
       changes: step.changes,
       ...(step.evidence ? { evidence: step.evidence } : {}),
       ...(step.rule ? { rule: step.rule } : {}),

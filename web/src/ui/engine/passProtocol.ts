@@ -1,4 +1,5 @@
 /** What the page and the engine exchange about passes. */
+import type { StepKind } from "../../core/program/recording/history";
 import type { Change, Evidence } from "../../core/program/recording/types";
 import type { NodeName } from "./protocol";
 
@@ -23,7 +24,7 @@ interface Became {
 export interface HistoryRow extends Became {
   readonly pass: number;
   readonly name: string;
-  readonly kind: "added" | "removed" | "changed" | "fused" | "became" | "undecided";
+  readonly kind: StepKind;
   readonly evidence?: Evidence;
   readonly rule?: string;
   readonly place?: string;

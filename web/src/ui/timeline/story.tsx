@@ -260,18 +260,22 @@ export function NodeHistory({ session, facts }: { readonly session: Session; rea
   return (
     <section aria-label="History">
       <h3>History</h3>
-      {rows.length === 0 && <p class="type">No pass changed this node.</p>}
+      {rows.every(({ kind }) => kind === "carried") && <p class="type">No pass changed this node.</p>}
       <ol class="story">
-        {rows.map((row) => (
+        {carriedTogether(rows).map(([row, ...more]) => (
           <li key={row.pass} data-kind={row.kind} aria-current={row.pass === timeline.pass ? "true" : undefined}>
-            <HistoryText session={session} row={row} />
+            {row.kind === "carried" ? carriedText(timeline, [row, ...more]) : <HistoryText session={session} row={row} />}
             {row.rule && (
               <div class="sub">
                 rule {clipped(row.rule, 160)}
                 {row.place && `, ${clipped(row.place, 200)}`}
               </div>
             )}
-            {row.evidence && row.kind !== "changed" && <div class="sub">evidence: {EVIDENCE_TEXT[row.evidence]}</div>}
+            {row.evidence && (
+              <div class="sub">
+                evidence: {[...new Set([row, ...more].map(({ evidence }) => evidence && EVIDENCE_TEXT[evidence]))].join(", ")}
+              </div>
+            )}
             {row.kind === "changed" && (
               <div class="sub">
                 {clipped(
@@ -288,6 +292,22 @@ export function NodeHistory({ session, facts }: { readonly session: Session; rea
       </ol>
     </section>
   );
+}
+
+/** Each step alone, and passes in a row that did nothing to the node together. */
+function carriedTogether(rows: readonly HistoryRow[]): [HistoryRow, ...HistoryRow[]][] {
+  const runs: [HistoryRow, ...HistoryRow[]][] = [];
+  for (const row of rows) {
+    const last = runs.at(-1);
+    if (row.kind === "carried" && last?.[0].kind === "carried") last.push(row);
+    else runs.push([row]);
+  }
+  return runs;
+}
+
+function carriedText(timeline: Session["timeline"], run: readonly HistoryRow[]): string {
+  const [first, last] = [run[0], run[run.length - 1]].map(({ pass }) => timeline.numberOf(pass));
+  return run.length === 1 ? `unchanged by pass ${first}` : `unchanged by ${numberText(run.length)} passes, ${first} to ${last}`;
 }
 
 function HistoryText({ session, row }: { readonly session: Session; readonly row: HistoryRow }): JSX.Element {

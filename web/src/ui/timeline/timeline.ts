@@ -215,7 +215,7 @@ export class Timeline {
       ]);
       if (this.session.about.node !== node) return;
       this.history = rows && { node, rows, reasons: reasons ?? NO_REASONS };
-      this.touched = rows && new Set(rows.map(({ pass }) => pass));
+      this.touched = rows && new Set(rows.flatMap(({ pass, kind }) => (kind === "carried" ? [] : [pass])));
     }
     this.session.changed();
   }

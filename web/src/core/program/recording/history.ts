@@ -11,12 +11,15 @@ const FRONTIER = 3;
 export interface Step {
   readonly old: readonly number[];
   readonly new: readonly number[];
-  readonly kind: "added" | "removed" | "changed" | "fused" | "became" | "undecided";
+  readonly kind: StepKind;
   readonly evidence?: Evidence;
   readonly rule?: string;
   readonly place?: string;
   readonly changes: readonly Change[];
 }
+
+/** "carried": the pass did nothing to the node; the link through it has its evidence all the same, without naming nodes. */
+export type StepKind = "added" | "removed" | "changed" | "fused" | "became" | "undecided" | "carried";
 
 export interface PassStep {
   readonly pass: number;
@@ -38,7 +41,7 @@ export function* historyOf(
     const diff = yield at;
     if (!diff) continue;
     const old = sourcesOf(diff, nodes);
-    const step = stepOf(diff, old, nodes);
+    const step = stepOf(diff, old, nodes) ?? carried(diff, nodes);
     if (step) past.push({ pass: at, step });
     nodes = old;
   }
@@ -49,7 +52,7 @@ export function* historyOf(
     const diff = yield at;
     if (!diff) continue;
     const results = resultsOf(diff, nodes);
-    const step = stepOf(diff, nodes, results);
+    const step = stepOf(diff, nodes, results) ?? carried(diff, results);
     if (step) future.push({ pass: at, step });
     nodes = results;
   }
@@ -115,6 +118,12 @@ export function stepOf(diff: PassDiff, old: readonly number[], now: readonly num
       };
 }
 
+/** The link through a pass that did nothing to some nodes, which its weakest evidence describes. */
+function carried(diff: PassDiff, nodes: readonly number[]): Step | undefined {
+  const evidence = weakest(diff, nodes);
+  return evidence && { old: [], new: [], kind: "carried", evidence, changes: [] };
+}
+
 /** Nodes without a counterpart, of which the candidates are known: those before (`old`) of nodes after, or those after of nodes before. */
 function undecided(diff: PassDiff, side: "old" | "new", nodes: readonly number[]): Step | undefined {
   const { groupsOfOld, groupsOfNew } = diffIndexOf(diff);
@@ -172,9 +181,29 @@ function fusing(diff: PassDiff, old: readonly number[], now: readonly number[]):
     old: results.length === 1 ? [...members] : old.filter((node) => members.has(node)),
     new: results,
     kind: "fused",
+    evidence: weakest(diff, inBodies(diff, inside, members)),
     ...evidenceFor(diff, now),
     changes: changesOf(diff, now),
   };
+}
+
+/** The nodes in the bodies of fusions that some old nodes became: a new fusion has no counterpart, and its evidence is theirs. */
+function inBodies(diff: PassDiff, fusions: Iterable<number>, members: ReadonlySet<number>): number[] {
+  const { bodies } = diffIndexOf(diff);
+  return [...fusions].flatMap((fusion) =>
+    bodies.nodesOf(fusion).filter((node) => sourcesOf(diff, [node]).some((source) => members.has(source))),
+  );
+}
+
+/** The least certain evidence of the links of some nodes. */
+function weakest(diff: PassDiff, nodes: readonly number[]): Evidence | undefined {
+  const { groupsOfNew } = diffIndexOf(diff);
+  let least = -1;
+  for (const node of nodes) {
+    if (diff.counterpart[node] >= 0) least = Math.max(least, diff.evidence[node]);
+    for (const group of groupsOfNew.get(node) ?? []) if (isDecided(diff, group)) least = Math.max(least, diff.groups.evidence[group]);
+  }
+  return EVIDENCE[least];
 }
 
 function changesOf(diff: PassDiff, nodes: readonly number[]): Change[] {
@@ -231,13 +260,21 @@ function rowsWith(rows: Csr): Map<number, number[]> {
 class Bodies {
   private readonly ranges: readonly { readonly first: number; readonly last: number; readonly fusion: number }[];
 
-  constructor(bodies: Csr) {
+  constructor(private readonly bodies: Csr) {
     const ranges: { first: number; last: number; fusion: number }[] = [];
     for (let fusion = 0; fusion + 1 < bodies.start.length; fusion++) {
       const ends = row(bodies, fusion);
       for (let i = 0; i < ends.length; i += 2) ranges.push({ first: ends[i], last: ends[i + 1], fusion });
     }
     this.ranges = ranges.sort((a, b) => a.first - b.first);
+  }
+
+  /** The nodes in the body of a fusion. */
+  nodesOf(fusion: number): number[] {
+    const ends = row(this.bodies, fusion);
+    const nodes: number[] = [];
+    for (let i = 0; i < ends.length; i += 2) for (let node = ends[i]; node < ends[i + 1]; node++) nodes.push(node);
+    return nodes;
   }
 
   /** The fusion whose body a node is in. */
