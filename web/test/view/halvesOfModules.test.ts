@@ -1,9 +1,10 @@
 /** Forward beside backward where modules are called so, and where there are many layers. */
 import { describe, expect, it } from "vitest";
 import type { ProgramData, Visible } from "../../src/core/program/types";
+import { draw, SCREEN } from "../../src/core/picture";
 import { buildView } from "../../src/core/view";
 import { opensInHalves } from "../../src/core/view/twoHalves/columns";
-import { halvesGrouping } from "../../src/core/view/twoHalves/halves";
+import { halvesGrouping, TOO_DEEP } from "../../src/core/view/twoHalves/halves";
 import { makeProgram, type NodeSketch } from "./program";
 
 function step(layers: number, reads = true, opsPerLayer = 2): ProgramData {
@@ -47,5 +48,23 @@ describe("forward beside backward", () => {
   it("keeps layers folded if all of them expanded are too many boxes", () => {
     expect(repeats(buildView(step(4), { forwardBackward: true, depth: 99 }))).toEqual([]);
     expect(repeats(buildView(step(4, true, 600), { forwardBackward: true, depth: 99 }))).toEqual([4, 3]);
+  });
+
+  it("is left where all nodes are too many for two columns, and says so", () => {
+    const expanded = (layers: number) => draw(step(layers), { ...SCREEN, spec: { forwardBackward: true, depth: 99, fold: false } });
+    const few = expanded(20);
+    expect([few.halves !== undefined, few.visible.remarks.includes(TOO_DEEP)]).toEqual([true, false]);
+    const many = expanded(600);
+    expect([many.halves, many.visible.remarks.includes(TOO_DEEP)]).toEqual([undefined, true]);
+    expect(many.scene.height).toBeLessThan(10 * many.scene.width);
+  });
+
+  it("is the same picture after another one of the same program", () => {
+    const program = step(4, true, 20);
+    const first = buildView(program, { forwardBackward: true });
+    const opened = buildView(program, { forwardBackward: true, open: first.key.filter((_, box) => first.expandable[box] === 1) });
+    expect(opened.boxCount).toBeGreaterThan(first.boxCount);
+    expect(buildView(program, { forwardBackward: true, fold: false }).boxCount).toBeGreaterThan(0);
+    expect(buildView(program, { forwardBackward: true, open: [], closed: [] }).key).toEqual(first.key);
   });
 });

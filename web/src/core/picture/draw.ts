@@ -11,7 +11,7 @@ import { isCalm } from "../view/initial/expansion";
 import { boxesFor, fillScreen, groupToShow, MOST_IN_FIRST } from "../view/initial/fillScreen";
 import { fitToScreen } from "../view/initial/fitToScreen";
 import { reveal } from "../view/reveal";
-import { halvesOf } from "../view/twoHalves/halves";
+import { halvesOf, isTooDeep } from "../view/twoHalves/halves";
 import { isLargeView, isNextStep, placesBefore, stepsTo } from "./continuity";
 import { labelled } from "./labels";
 import { sized } from "./sizes";
@@ -31,16 +31,16 @@ function arrange(program: ProgramData, { fill, ...request }: PictureRequest, con
   const arrangement = arrangeInRoom(program, request, context);
   if (!fill || arrangement.closed.length > 0) return arrangement;
   const { room, ...roomy } = request;
-  const opening = (opened: readonly string[], mostBoxes: number) => {
+  const opening = (opened: readonly string[], mostBoxes: number, before = arrangement) => {
     const asked = { ...roomy, spec: { ...request.spec, open: [...(request.spec.open ?? []), ...opened] } };
-    const { visible } = choose(program, asked);
-    return visible.boxCount > mostBoxes ? undefined : arrangeInRoom(program, asked, { ...context, before: arrangement });
+    const chosen = chooseAt(program, asked, context);
+    return chosen.visible.boxCount > mostBoxes ? undefined : arrangeChosen(chosen, { ...context, before });
   };
   const group = groupToShow(arrangement.visible);
   const shown = group === undefined ? undefined : opening([group], MOST_IN_FIRST);
   if (group !== undefined && shown && isCalm(shown.visible)) return { ...shown, opened: [group], request };
   const most = boxesFor(fill, arrangement.visible);
-  return most === 0 ? arrangement : { ...fillScreen(fill, arrangement, (opened) => opening(opened, most)), request };
+  return most === 0 ? arrangement : { ...fillScreen(fill, arrangement, (opened, before) => opening(opened, most, before)), request };
 }
 
 function arrangeInRoom(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
@@ -55,12 +55,16 @@ function arrangeInRoom(program: ProgramData, request: PictureRequest, context: D
     };
     return { ...fitToScreen(room, closing), request };
   }
+  return arrangeChosen(chooseAt(program, request, context), context);
+}
+
+/** Places boxes where those of the picture before them lead. */
+function arrangeChosen(chosen: Unplaced, context: DrawContext): Arrangement {
   const { before } = context;
-  const chosen = chooseAt(program, request, context);
-  const { spec, visible } = chosen;
+  const { program, request, spec, visible } = chosen;
   if (before && isSame(before, chosen)) return { ...chosen, layout: before.layout, layoutMs: 0 };
   if (chosen.stayed || (before && isNextStep(before, request.spec, visible))) return place(chosen, before, context);
-  return place(chosen, isLargeView(visible) ? undefined : stepBefore(program, { ...roomy, spec }, context), context);
+  return place(chosen, isLargeView(visible) ? undefined : stepBefore(program, { ...request, spec }, context), context);
 }
 
 /** The picture from which one with more groups expanded continues: the one before, if it is that, else it is drawn. */
@@ -79,7 +83,7 @@ type Unplaced = Omit<Arrangement, "layout" | "layoutMs">;
 function chooseAt(program: ProgramData, request: PictureRequest, { now = Date.now, stayed }: DrawContext): Unplaced {
   const start = now();
   const { visible, ...chosen } = choose(program, request);
-  const halves = chosen.spec.forwardBackward ? halvesOf(visible, program) : undefined;
+  const halves = chosen.spec.forwardBackward && !isTooDeep(visible) ? halvesOf(visible, program) : undefined;
   return {
     program,
     request,

@@ -32,20 +32,21 @@ export function boxesFor(room: Size, { boxOfNode }: Visible): number {
 }
 
 /**
- * `first` with as many groups expanded as the room allows; `arrange` refuses (undefined) what has too many boxes. All layers are expanded
- * together or, where that is too much, the first of them in each half of a training step.
+ * `first` with as many groups expanded as the room allows; `arrange` refuses (undefined) what has too many boxes, and continues from the best
+ * so far. All layers are expanded together or, where that is too much, the first of them in each half of a training step.
  */
 export function fillScreen<A extends Arranged>(
   room: Size,
   first: A,
-  arrange: (opened: readonly string[]) => A | undefined,
+  arrange: (opened: readonly string[], before: A) => A | undefined,
 ): A & { readonly opened: readonly string[] } {
   let best = { ...first, opened: [] as readonly string[] };
   const refused = new Set<string>();
-  let tried = 0;
+  // Expanding a group makes a picture larger: one that has no room to spare is not tried with more.
+  let tried = scaleIn(room, first.layout) < COMFORTABLE ? MOST_TRIED : 0;
   const expand = (keys: readonly string[]): boolean => {
     const opened = [...best.opened, ...keys];
-    const fuller = tried++ < MOST_TRIED ? arrange(opened) : undefined;
+    const fuller = tried++ < MOST_TRIED ? arrange(opened, best) : undefined;
     const fits = fuller && scaleIn(room, fuller.layout) >= COMFORTABLE && isCalm(fuller.visible) && !hasWide(fuller.visible, keys);
     if (fits) best = { ...fuller, opened };
     return fits ?? false;

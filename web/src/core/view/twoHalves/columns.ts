@@ -6,7 +6,8 @@ import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../p
 import { MOST_WITH_LOOPS, wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { hasAllLoopsOpen, openLoops } from "../initial/loops";
-import { halvesGrouping, halvesOf, NO_HALVES } from "./halves";
+import { memoized } from "../../base/memoized";
+import { halvesGrouping, halvesOf, isTooDeep, NO_HALVES, TOO_DEEP } from "./halves";
 import { build } from "../build";
 import { savedOutputs, stacksOf, storageOf } from "./saved";
 
@@ -18,7 +19,8 @@ const WIDEST_UPDATE = 4;
 export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible {
   const spec: ViewSpec = { ...request, groupBy: request.groupBy ?? halvesGrouping(program)?.name };
   const fixed = spec.depth !== undefined || spec.flatten;
-  const visible = fixed ? unfolded(program, spec, MOST_APART) : unfolded(program, asItFits(program, { ...spec, calls: false }));
+  const visible = fixed ? unfolded(program, spec, MOST_APART) : asItFits(program, { ...spec, calls: false });
+  if (!spec.flatten && isTooDeep(visible)) return { ...visible, remarks: [...visible.remarks, TOO_DEEP] };
   const halves = halvesOf(visible);
   // A flat view has no groups, whatever the program has.
   if (!halves) return spec.flatten && halvesGrouping(program) ? visible : { ...visible, remarks: [...visible.remarks, NO_HALVES] };
@@ -37,7 +39,7 @@ const MOST_NODES = 200_000;
 /** Is a program best seen at first with its halves side by side? */
 export function opensInHalves(program: ProgramData): boolean {
   if (program.nodeCount > MOST_NODES || !halvesGrouping(program)) return false;
-  const visible = buildTwoHalves(program, {});
+  const visible = buildTwoHalves(program, { forwardBackward: true });
   return visible.boxCount <= MOST_AT_FIRST && halvesOf(visible) !== undefined;
 }
 
@@ -71,22 +73,51 @@ function savedText(values: number, bytes: number): string {
  * As deep as fits on a page, so that layers are next to layers; independent of what else is open, so that expanding a group moves nothing
  * else. An update that would be wider than the halves is closed.
  */
-function asItFits(program: ProgramData, spec: ViewSpec): ViewSpec {
-  const { open, closed = [], ...plain } = spec;
-  let depth = 1;
-  let fitting = unfolded(program, { ...plain, depth });
-  while (depth < DEEPEST_TRIED) {
-    const deeper = unfolded(program, { ...plain, depth: depth + 1 });
-    if (inHalves(deeper).length > PAGE) break;
-    [depth, fitting] = [depth + 1, deeper];
-  }
-  const inside = new Set(inHalves(fitting));
-  const wide = wideGroups(fitting, WIDEST_UPDATE).filter((box) => !inside.has(box) && !open?.includes(fitting.key[box]));
-  const shut = [...closed, ...wide.map((box) => fitting.key[box])];
-  const loops = openLoops(program, { ...plain, depth, closed: shut }, fitting, (tried) => inHalves(tried).length <= MOST_WITH_LOOPS);
-  if (!loops || !hasAllLoopsOpen(program, loops.view)) return { ...spec, depth, closed: shut };
+function asItFits(program: ProgramData, spec: ViewSpec): Visible {
+  const { open = [], closed = [], ...plain } = spec;
+  const { depth, view, wide } = fitting(program, plain);
+  const shut = [...closed, ...wide.filter((key) => !open.includes(key))];
+  const loops = openLoops(program, { ...plain, depth, closed: shut }, view, (tried) => inHalves(tried).length <= MOST_WITH_LOOPS);
+  if (!loops || !hasAllLoopsOpen(program, loops.view))
+    return open.length + shut.length === 0 ? view : unfolded(program, { ...spec, depth, closed: shut });
   const opened = loops.open.filter((key) => !shut.includes(key));
-  return { ...spec, depth, open: [...(open ?? []), ...opened], closed: loops.closed.filter((key) => !open?.includes(key)) };
+  return unfolded(program, { ...spec, depth, open: [...open, ...opened], closed: loops.closed.filter((key) => !open.includes(key)) });
+}
+
+interface Fitting {
+  readonly depth: number;
+  readonly view: Visible;
+  /** Groups outside the halves that are wider than an update may be. */
+  readonly wide: readonly string[];
+}
+
+const fittings = memoized((_: ProgramData) => new Map<string, Fitting>());
+
+/** The view as deep as fits, kept for the last options: every picture with other groups open begins with it. */
+function fitting(program: ProgramData, plain: ViewSpec): Fitting {
+  const known = fittings(program);
+  const options = Object.entries(plain).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0));
+  const key = JSON.stringify(options.sort(([a], [b]) => (a < b ? -1 : 1)));
+  const found = known.get(key) ?? findFitting(program, plain);
+  known.clear();
+  known.set(key, found);
+  return found;
+}
+
+function findFitting(program: ProgramData, plain: ViewSpec): Fitting {
+  let depth = 1;
+  let view = unfolded(program, { ...plain, depth });
+  while (depth < DEEPEST_TRIED && inHalves(view).length <= PAGE) {
+    const folded = build(program, { ...plain, depth: depth + 1 });
+    // One by one they would be even more.
+    if (inHalves(folded).length > PAGE) break;
+    const deeper = unfolded(program, { ...plain, depth: depth + 1 }, undefined, folded);
+    if (inHalves(deeper).length > PAGE) break;
+    [depth, view] = [depth + 1, deeper];
+  }
+  const inside = new Set(inHalves(view));
+  const wide = wideGroups(view, WIDEST_UPDATE).filter((box) => !inside.has(box));
+  return { depth, view, wide: wide.map((box) => view.key[box]) };
 }
 
 /** More layers than this below each other are a stack, and so are layers that are all expanded and have more boxes than this. */
@@ -94,8 +125,7 @@ const MOST_LAYERS = 8;
 const MOST_APART = 2000;
 
 /** Stacks of repeated groups in the halves are shown one by one unless they are many; repeated operations (an optimizer's) stay folded. */
-function unfolded(program: ProgramData, spec: ViewSpec, mostBoxes = Number.POSITIVE_INFINITY): Visible {
-  const folded = build(program, spec);
+function unfolded(program: ProgramData, spec: ViewSpec, mostBoxes = Number.POSITIVE_INFINITY, folded = build(program, spec)): Visible {
   const repeated = inHalves(folded).filter((box) => folded.repeat[box] > 1 && folded.node[box] < 0);
   const layersIn = new Map<number, number>();
   for (const box of repeated) layersIn.set(folded.parent[box], (layersIn.get(folded.parent[box]) ?? 0) + folded.repeat[box]);

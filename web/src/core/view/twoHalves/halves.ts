@@ -9,6 +9,12 @@ export const WITH_NAMES = 'lowered.as_text("hlo", debug_info=True), or opscope.c
 /** What to say where there are no halves, with how to get them. */
 export const NO_HALVES = `This graph has no forward and backward halves. If it is a training step, keep its names: ${WITH_NAMES}.`;
 
+/** In a picture of more boxes, halves beside each other would be hundreds of screens deep; as other groups, they are drawn in columns. */
+const MOST_BESIDE = 3000;
+export const TOO_DEEP = `Forward and backward are not beside each other: this picture has more than ${MOST_BESIDE.toLocaleString("en-US")} boxes.`;
+
+export const isTooDeep = ({ boxCount }: Visible): boolean => boxCount > MOST_BESIDE;
+
 /** A module that is only a number is shown with the name of the module around it. */
 const HALF_PREFIX = new RegExp(`^(?:${FORWARD}|${BACKWARD})\\.`);
 /** Frames that are drawn as one have their names joined. */
