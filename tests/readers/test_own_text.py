@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from support.hlo_texts import AFTER, BEFORE, write_dump
 from support.wire_reader import WireReader
 
 import opscope
-from opscope.program import Program
+from opscope.program import Program, ProgramBuilder
 from opscope.recording.sources import open_passes
 from opscope.recording.store.line_templates import line_of
-from opscope.recording.store.store import save_recording
+from opscope.recording.store.store import StoreWriter, save_recording
 from opscope.render.wire import own_text
 from opscope.render.wire.details import encode_details
 from opscope.render.wire.program import encode_wire
@@ -87,3 +88,22 @@ def test_pages_have_each_line_without_names_once_and_servers_send_them_whole(tmp
     assert "lines" in WireReader(encode_wire(program, own_text=True))
     monkeypatch.setattr(own_text, "_MOST_TEXT", 100)
     assert "lines" not in WireReader(encode_wire(program, own_text=True)), "a page stays small"
+
+
+@pytest.mark.parametrize("inputs", [[], [("x", 0)]])
+def test_equal_lines_of_nodes_with_other_operands_are_stored_as_they_are(inputs: list[tuple[str, int]]) -> None:
+    """The fuzzer found it: a line names what a truncated graph does not have, and the recording of it was said to be damaged."""
+
+    class Returns:
+        def lines(self, graph: str, start: int, stop: int) -> list[str]:
+            return ["", "", "return (y,)"][start:stop]
+
+    writer = StoreWriter()
+    for operands in ([("y", 0)], inputs):
+        builder = ProgramBuilder("p")
+        graph = builder.graph("main")
+        graph.node("x", "input")
+        graph.node("y", "input")
+        graph.node("output", "output", operands)
+        writer.add(replace(builder.build(), own_text=Returns()), "pass")
+    assert [lines_of(snapshot.program)["main"][-1] for snapshot in writer.recording()] == ["return (y,)"] * 2

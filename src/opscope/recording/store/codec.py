@@ -66,8 +66,8 @@ class Encoder:
         self._outputs: dict[tuple[TensorType, ...], int] = {}
         self._new: dict[str, list[Any]] = {kind: [] for kind in KINDS}
         self._rests: dict[tuple[Any, ...], int] = {}
-        self._templates: dict[tuple[str, int], int] = {}
-        """By the line, which names its node and its operands, and by details."""
+        self._templates: dict[tuple[str, int, str, tuple[Any, ...]], int] = {}
+        """By the line, details, and the node and operands: a line may name what is not an operand."""
         self._line_templates = LineTemplates()
         self._scopes: dict[Path, str] = {}
         self._sources: dict[tuple[Frame, ...], str] = {}
@@ -121,9 +121,9 @@ class Encoder:
         detail = detail_numbers.get(key := builtin_id(details))
         if detail is None:
             detail = detail_numbers[key] = self._detail(details)
-        template = self._templates.get((line, detail))
+        template = self._templates.get(key_of_line := (line, detail, id, inputs))
         if template is None:
-            template = self._templates[line, detail] = number("line", self._line_templates.template(line, node, detail))
+            template = self._templates[key_of_line] = number("line", self._line_templates.template(line, node, detail))
         row = [number("name", id), number("text", op), types, rest, detail, template]
         for name, index in inputs:
             row.append(number("name", name))
