@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 
 from instrument import Blocks, instrument
@@ -40,9 +41,12 @@ if __name__ == "__main__":
     instrument("opscope", BLOCKS)  # before the import that imports opscope
     os.environ["OPSCOPE_CACHE"] = "off"
 
-from fuzz_targets import RECORDING, SELDOM, follow, kinds, reading, seeds  # noqa: E402
+from fuzz_dumps import Unpacked  # noqa: E402
+from fuzz_targets import RECORDING, WEIGHTS, OneIsolate, follow, kinds, reading, seeds  # noqa: E402
 
 STATE = "state.json"
+IN_MEMORY = Path("/dev/shm")
+"""Where inputs are written if there is such a place: an input is read once."""
 LARGEST_POOL = 6000
 SECONDS = 20
 SAVED = 2000
@@ -99,6 +103,8 @@ class Fuzzer:
         self.kinds = kinds(chosen)
         self.seeds = {kind: seeds(kind, directory) for kind in self.kinds}
         self.pool: dict[str, list[Path]] = {kind: [] for kind in self.kinds}
+        self._scratch = TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None)
+        self._dump = Unpacked(Path(self._scratch.name, "dump"))
         self._file = directory / STATE
         self.state = State()
         if self._file.exists():
@@ -112,10 +118,11 @@ class Fuzzer:
     def run(self, inputs: int) -> None:
         """Run so many more inputs. The state is saved from time to time, and when the run is interrupted."""
         try:
-            for _ in range(inputs):
-                self.step()
-                if self.state.next % SAVED == 0:
-                    self.save()
+            with OneIsolate():
+                for _ in range(inputs):
+                    self.step()
+                    if self.state.next % SAVED == 0:
+                        self.save()
         finally:
             self.save()
 
@@ -123,11 +130,11 @@ class Fuzzer:
         started = time.process_time()
         number = self.state.next
         rng = random.Random(f"{self.seed} {number}")
-        (kind,) = rng.choices(self.kinds, [SELDOM.get(kind, 1.0) for kind in self.kinds])
+        (kind,) = rng.choices(self.kinds, [WEIGHTS.get(kind, 1.0) for kind in self.kinds])
         origin = self._origin(kind, rng)
         structure = "opscope" if kind == RECORDING else origin.suffix.removeprefix(".")
         content = mutated(origin.read_bytes(), structure, rng)
-        path = self.directory / f"input{origin.suffix}"
+        path = Path(self._scratch.name, f"input{origin.suffix}")
         path.write_bytes(content)
         reached = BLOCKS.count
         try:
@@ -154,7 +161,7 @@ class Fuzzer:
             number = path.name.partition("-")[0].lstrip("0") or "0"
             try:
                 with patience():
-                    outcome = reading(path, self.directory / "reports")
+                    outcome = reading(path, self.directory / "reports", self._dump)
                     if outcome.contents is not None:
                         follow(path, outcome.contents, draw=True)
             except (MemoryError, RecursionError, Exception) as error:
@@ -171,8 +178,9 @@ class Fuzzer:
 
     def _outcome(self, path: Path, kind: str, number: int, reached: int) -> tuple[str, bool]:
         """The signature of an input's outcome, and whether the input is worth damaging further."""
-        outcome = reading(path, self.directory / "reports")
+        outcome = reading(path, self.directory / "reports", self._dump)
         is_new = BLOCKS.count > reached or f"{kind} {outcome.signature}" not in self._signatures
+        self._signatures.add(f"{kind} {outcome.signature}")  # what follows may have another
         if outcome.contents is not None and (is_new or number % FOLLOWED == 0):
             draw = self.state.followed % DRAWN == 0
             self.state.followed += 1

@@ -1,14 +1,14 @@
-"""What compilers write as directories, for `fuzz.py`: until it is read, a directory is one file, an archive."""
+"""What compilers write as directories, for `fuzz.py`: until it is read, a directory is one file."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import tarfile
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
+from mutations import Files, packed, unpacked
 from results import HERE
 
 from opscope.loading import load_all
@@ -25,33 +25,41 @@ _LLVM = "define void @{0}(ptr %0) {{\nentry:\n  ret void\n}}\n"
 _THUNK_METADATA = 'thunk_metadata {{\n  thunk_info {{\n    profile_annotation: "{0}"\n    thunk_id: 3\n  }}\n}}\n'
 _THUNKS = "003: kCustomKernel [0] {0} grid: 1\n"
 
-Files = dict[str, bytes]
-
 
 def write_dumps(kind: str, directory: Path) -> list[Path]:
-    """The archives of a kind of dump, made if they are missing."""
+    """The dumps of a kind, each as one file, made if they are missing."""
     path = directory / "seeds" / f"{kind}{SUFFIX}"
+    path.parent.mkdir(parents=True, exist_ok=True)
     paths = []
     for number, files in enumerate(DUMPS[kind](directory)):
         paths.append(path.with_stem(f"{kind}_{number}"))
         if not paths[-1].exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with zipfile.ZipFile(paths[-1], "w") as archive:
-                for name, content in files.items():
-                    archive.writestr(name, content)
+            paths[-1].write_bytes(packed(files))
     return paths
 
 
-def unpack_dump(path: Path, directory: Path) -> Path:
-    """The directory that an archive stands for, and nothing from before."""
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    with zipfile.ZipFile(path) as archive:
-        for name in archive.namelist():
-            target = directory / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(archive.read(name))
-    return directory
+class Unpacked:
+    """A directory that has the files of one dump after another. What two of them have in common is written once."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._written: Files = {}
+
+    def fill(self, path: Path) -> Path:
+        """The directory that a file of `write_dumps` stands for, and nothing from before."""
+        files = unpacked(path.read_bytes())
+        if self._written.keys() != files.keys():
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._directory.mkdir(parents=True)
+            self._written = {}
+        before, self._written = self._written, {}
+        for name, content in files.items():
+            if before.get(name) != content:
+                target = self._directory / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+        self._written = files
+        return self._directory
 
 
 def _tar(path: Path, begins: str, *, longest: int = 1 << 20) -> Files:

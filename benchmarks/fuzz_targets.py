@@ -6,13 +6,14 @@ import gzip
 import json
 import re
 import tarfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz_dumps import DUMPS, SUFFIX, unpack_dump, write_dumps
+from fuzz_dumps import DUMPS, SUFFIX, Unpacked, write_dumps
 from results import HERE
 
 from opscope import native
@@ -36,7 +37,9 @@ from opscope.recording.kernel_code import kernel_code
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.reasons import why
 from opscope.recording.sources import is_recording_source, open_recording
+from opscope.recording.store.codec import DAMAGED
 from opscope.recording.store.store import StoreWriter
+from opscope.render.draw import host
 from opscope.render.wire.diff import encode_diff
 from opscope.render.wire.memory import encode_memory
 from opscope.render.wire.program import encode_wire
@@ -49,12 +52,14 @@ SAMPLES = HERE.parent / "tests" / "samples"
 GPU_DUMPS = HERE.parent / "tests" / "memory" / "gpu_dumps.tar.gz"
 LARGEST_SAMPLE = 40_000
 LONGEST_LOG = 12_000
+LOG_PART = 4_000
+"""A log is read faster in parts, each with some of its entries."""
 NEEDS = {"onnx": "onnx", "mlir": "jaxlib"}
 SLOW = {"mlir"}
 """Read in a process of their own, which takes seconds; only if named."""
 RECORDING = "recording"
 TRACES = "kineto"
-LONGEST_TRACE = 150
+LONGEST_TRACE = 60
 """Events."""
 REPORTS = "xla_memory"
 """XLA's memory reports, which are read for a program."""
@@ -81,8 +86,11 @@ OVERLAYS = {
     },
 }
 """Style rules and node data, which colour a picture."""
-SELDOM = {**dict.fromkeys(OVERLAYS, 0.05), **dict.fromkeys(DUMPS, 0.3)}
-"""How often a kind comes that takes long, where others come once."""
+_SLOW = ("aitemplate", "data", "fx_text", "hidet", "output_code", "recording", "snapshots_dump", "style", "xla_dump", "xplane")
+_SLOWER = ("hlo_proto", "kineto")
+_SLOWEST = ("aitemplate_dump", "fx_texts_dump", "hidet_dump", "torch_debug_dump", "torch_trace")
+WEIGHTS = {**dict.fromkeys(_SLOW, 0.4), **dict.fromkeys(_SLOWER, 0.2), **dict.fromkeys(_SLOWEST, 0.1)}
+"""How often a kind comes that takes long, where quick ones (up to 2 ms for an input) come once."""
 
 
 def kinds(chosen: list[str]) -> list[str]:
@@ -103,31 +111,38 @@ def seeds(kind: str, directory: Path) -> list[Path]:
         path = directory / f"overlay.{kind}"
         path.write_text(json.dumps(OVERLAYS[kind]), "utf-8")
         return [path]
-    files = [path for path in sorted((SAMPLES / kind).rglob("*")) if path.is_file() and not path.name.startswith("make")]
-    plain = [_plain(path, directory / "seeds") if path.suffix in (".gz", ".log") else path for path in files]
-    plain = [_short_trace(path, directory / "seeds") if kind == TRACES and path.suffix == ".json" else path for path in plain]
+    files = [path for path in sorted((SAMPLES / kind).rglob("*")) if path.is_file() and not path.name.startswith(("make", "depyf"))]
+    (directory / "seeds").mkdir(exist_ok=True)
+    plain = [each for path in files for each in _plain(path, kind, directory / "seeds")]
     return [path for path in plain if path.stat().st_size <= LARGEST_SAMPLE] or plain[:1]
 
 
-def _short_trace(path: Path, directory: Path) -> Path:
-    """The beginning of a trace in time."""
-    short = directory / f"short_{path.name}"
-    if not short.exists():
-        directory.mkdir(exist_ok=True)
-        trace = json.loads(path.read_text("utf-8"))
+def _plain(path: Path, kind: str, directory: Path) -> list[Path]:
+    """A sample as it is read fastest: unpacked, the beginning of a trace in time, a log in parts."""
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    name = f"{path.parent.name}_{path.name.removesuffix('.gz')}"
+    if name.endswith(".log"):
+        return [_written(directory / f"{number}_{name}", part) for number, part in enumerate(_parts(content[:LONGEST_LOG]))]
+    if kind == TRACES and name.endswith(".json"):
+        trace = json.loads(content)
         events = sorted(trace["traceEvents"], key=lambda event: event.get("ts", 0.0))
-        short.write_text(json.dumps({**trace, "traceEvents": events[:LONGEST_TRACE]}), "utf-8")
-    return short
+        content = json.dumps({**trace, "traceEvents": events[:LONGEST_TRACE]}).encode()
+    return [_written(directory / name, content)]
 
 
-def _plain(path: Path, directory: Path) -> Path:
-    """A compressed file unpacked, and the beginning of a log, which is a log, too."""
-    target = directory / f"{path.parent.name}_{path.name.removesuffix('.gz')}"
-    if not target.exists():
-        directory.mkdir(exist_ok=True)
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        target.write_bytes(content[:LONGEST_LOG] if target.suffix == ".log" else content)
-    return target
+def _parts(log: bytes) -> Iterator[bytes]:
+    part = b""
+    for entry in re.split(rb"(?<=\n)(?=[VDIWE]\d{4} )", log):
+        if part and len(part) + len(entry) > LOG_PART:
+            yield part
+            part = b""
+        part += entry
+    yield part
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
 
 
 def _recording(path: Path) -> Path:
@@ -169,6 +184,37 @@ def _coloured() -> Program:
     return builder.build()
 
 
+class OneIsolate:
+    """V8 for many pictures, where the product starts one for each: that takes seven times as long as drawing a small one."""
+
+    def __init__(self) -> None:
+        self._new = host._Isolate
+        self._isolate: host._Isolate | None = None
+
+    def __enter__(self) -> None:
+        vars(host)["_Isolate"] = self._lent
+
+    def __exit__(self, *_: object) -> None:
+        vars(host)["_Isolate"] = self._new
+        self._close()
+
+    @contextmanager
+    def _lent(self) -> Iterator[host._Isolate]:
+        self._isolate = self._isolate or self._new()
+        try:
+            yield self._isolate
+        except OpscopeError:
+            raise
+        except BaseException:
+            self._close()  # it was stopped in the middle
+            raise
+
+    def _close(self) -> None:
+        if self._isolate is not None:
+            self._isolate.__exit__()
+            self._isolate = None
+
+
 class Outcome(NamedTuple):
     """What came of reading a damaged file."""
 
@@ -177,8 +223,8 @@ class Outcome(NamedTuple):
     contents: list[Program] | Recording | Memory | None = None
 
 
-def reading(path: Path, reports: Path) -> Outcome:
-    """Read a file. `reports` is the directory of the memory reports that a damaged one belongs to."""
+def reading(path: Path, reports: Path, dump: Unpacked) -> Outcome:
+    """Read a file. `reports` is the directory of the memory reports that a damaged one belongs to; `dump` is where dumps are unpacked."""
     try:
         if path.suffix in (".assignment", ".live"):
             about = {each: path if path.suffix == each else reports / f"mlp{each}" for each in (".assignment", ".live")}
@@ -190,7 +236,7 @@ def reading(path: Path, reports: Path) -> Outcome:
             initial(options)
             return Outcome(f"shown {len(svg_text(_coloured(), options, embed_font=False)) >> 7}")
         if path.suffix == SUFFIX:
-            path = unpack_dump(path, reports.parent / "unpacked")
+            path = dump.fill(path)
             files = [each for each in path.iterdir() if each.is_file()]
             path = files[0] if len(files) == 1 else path  # Inductor's code is a recording by itself
         if path.is_dir() or is_recording_source(path):
@@ -224,6 +270,8 @@ def follow(path: Path, contents: list[Program] | Recording | Memory, draw: bool)
             for memory in read_memory(str(path))[:3]:
                 _use_memory(memory, None)
     except OpscopeError as error:
+        if DAMAGED in str(error) and path.suffix != ".opscope":
+            raise AssertionError("a recording of ours is damaged") from error
         return _refused(error)
     return None
 
