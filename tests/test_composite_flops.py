@@ -28,6 +28,8 @@ def cost(op: str, shapes: list[tuple[int, ...]], out: tuple[int, ...], **attrs: 
         ("aten.layer_norm.default", [(4, 8), (8,), (8,)], (4, 8), {}, 8 * 32),
         ("aten.rms_norm.default", [(4, 8), (8,)], (4, 8), {}, 4 * 32),
         ("aten.batch_norm.default", [(2, 4, 3), (4,), (4,), (4,), (4,)], (2, 4, 3), {"training": False}, 4 * 24),
+        ("aten._native_batch_norm_legit_no_training.default", [(2, 4, 3), *[(4,)] * 4], (2, 4, 3), {}, 4 * 24),
+        ("aten._native_batch_norm_legit_functional.default", [(2, 4, 3), *[(4,)] * 4], (2, 4, 3), {"training": True}, 8 * 24),
         ("aten.max_pool2d.default", [(1, 2, 8, 8)], (1, 2, 4, 4), {"kernel_size": [2, 2]}, 32 * 4),
         ("MaxPool", [(1, 2, 8, 8)], (1, 2, 4, 4), {"kernel_shape": [3, 3]}, 32 * 9),
         ("aten.adaptive_avg_pool2d.default", [(1, 2, 8, 8)], (1, 2, 1, 1), {}, 128),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import opscope
@@ -49,7 +51,7 @@ def test_what_is_in_a_module_what_goes_in_and_what_comes_out() -> None:
     assert nodes["w.1"].role == "parameter"
     assert part.main.outputs == (("add.1", 0),) and nodes["output"].inputs == (("add.1", 0),)
     assert dict(part.main.metrics["time"]) == {"mlp.1": 2.0}
-    assert part.attrs == {"notes": ["one"]}
+    assert part.attrs == {"notes": ["Model: one"]}, "a note is about the whole model"
     assert [*part.graphs] == ["main"], "the loop is outside"
 
 
@@ -78,6 +80,14 @@ def test_the_end_of_a_name_is_enough_if_only_one_has_it() -> None:
     flat.graph("main").node("x", "input", (), [F32], role="input")
     with pytest.raises(opscope.OpscopeError, match=r"^Flat has no modules, so nothing is inside 'mlp'; use around="):
         inside(flat.build(), "mlp")
+
+
+def test_save_takes_one_module_and_names_of_modules_lead_to_it(tmp_path: Path) -> None:
+    opscope.save(two_layers(), tmp_path / "part.json", inside="layers.1")
+    assert opscope.load(tmp_path / "part.json").name == "Model: layers.1"
+    for option in ({"around": "layers.1"}, {"graph": "layers.1"}):
+        with pytest.raises(opscope.OpscopeError, match=r"^no .* named 'layers\.1'.*; it is a module: inside='layers\.1'$"):
+            opscope.save(two_layers(), tmp_path / "part.svg", **option)
 
 
 def test_files_take_inside_but_no_stage() -> None:

@@ -292,6 +292,10 @@ def _report_torch(rows: list[Row]) -> list[Figure]:
     compared = [(row["name"], *row["products"]) for row in rows if row.get("products") and row["products"][1]]
     far = [each for each in compared if each[1] is None or abs(each[1] - each[2]) > _CLOSE * each[2]]
     print(f"  FLOPs      {len(compared) - len(far)} of {len(compared)} within 1 % of FlopCounterMode; not: {far}")
+    joint = [row["unknown in joint"] for row in rows if "unknown in joint" in row]
+    ops = Counter(op for unknown in joint for op in unknown)
+    with_unknown = sum(bool(unknown) for unknown in joint)
+    print(f"  unknown    {with_unknown} of {len(joint)} joint graphs have operations of unknown cost: {ops.most_common(12)}")
     linked = [row["linked"] for row in rows if "linked" in row]
     share = 100 * sum(some for some, _ in linked) / max(1, sum(every for _, every in linked))
     print(f"  gradients  {share:.2f} % of {sum(every for _, every in linked):,} backward operations are linked")
@@ -303,6 +307,7 @@ def _report_torch(rows: list[Row]) -> list[Figure]:
     print(f"  CPU time   capture median {median(times or [0]):.2f} s; what opscope adds to torch.export {median(own or [0]):.3f} s")
     return [
         Figure("programs with another parameter count", len(parameters), graph="torch", at_most=0),
+        Figure("joint graphs with unknown costs", 100 * with_unknown / max(1, len(joint)), "%", "torch", at_most=5),
         Figure("products as FlopCounterMode", 100 * (len(compared) - len(far)) / max(1, len(compared)), "%", "torch"),
         Figure("backward operations linked", share, "%", "torch"),
         Figure("peak of a step within 10 % of the allocator's", 100 * (len(memories) - len(others)) / max(1, len(memories)), "%", "torch"),

@@ -73,6 +73,7 @@ def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
         row |= _flops(programs["forward"], model, args, kwargs)
     if programs["joint"] is not None:
         row |= _links(programs["joint"]) | _memory(programs["joint"], model, args, kwargs)
+        row["unknown in joint"] = sorted(CostModel(programs["joint"]).unknown_flops_ops)
     return row
 
 

@@ -21,6 +21,14 @@ class OpscopeError(Exception):
         return printable(super().__str__())
 
 
+class InputsMissingError(OpscopeError):
+    """A model or function without the inputs that it needs; `call` is what to write in Python."""
+
+    def __init__(self, name: str, call: str) -> None:
+        self.name = name
+        super().__init__(f"{name} needs its inputs: {call}")
+
+
 class SourceError(OpscopeError):
     """A source that cannot be read, with the position of the error (`SOURCE:LINE:COL: message`), or that lacks what was requested.
 

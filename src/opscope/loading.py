@@ -17,7 +17,7 @@ from opscope.analysis.inside import inside as taken_inside
 from opscope.analysis.roofline import with_estimates
 from opscope.analysis.summary import Summary
 from opscope.demo import source_path
-from opscope.errors import OpscopeError, SourceError, in_source
+from opscope.errors import InputsMissingError, OpscopeError, SourceError, in_source
 from opscope.measuring import measured
 from opscope.naming import WHOLE_SOURCE, Part, checks_keywords, find_module, listed, suggest
 from opscope.program import Program
@@ -75,8 +75,9 @@ def capture(obj: Any, *args: Any, **options: Any) -> Program:
     return _taken(with_groupings(capture_object(obj, *args, **options)), part)
 
 
-def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
-    """The argument of `save` and `show` as a list: Programs, Recordings, a Diff, a Summary, or anything that `capture` accepts."""
+def as_shown(x: Any, *inputs: Any, inside: str | None = None) -> list[Program | Recording]:
+    """The argument of `save` and `show` as a list: Programs, Recordings, a Diff, a Summary, or anything that `capture` accepts; only what
+    is in the module `inside`."""
     if isinstance(x, Summary):
         x = x.program
     if isinstance(x, Diff):
@@ -86,8 +87,16 @@ def as_shown(x: Any, *inputs: Any) -> list[Program | Recording]:
         if inputs:
             kind = type(several[0]).__name__
             raise OpscopeError(f"a {kind} takes no inputs; pass view options by name, such as depth=3")
-        return several
-    return [capture(x, *inputs)]
+        return [_taken_if_program(item, inside) for item in several]
+    return [capture(x, *inputs, inside=inside)]
+
+
+def _taken_if_program(item: Program | Recording, inside: str | None) -> Program | Recording:
+    if isinstance(item, Program):
+        return _taken(item, Part(inside=inside))
+    if inside is not None:
+        raise OpscopeError("inside takes a module of a program; name one of the passes: recording[12].program")
+    return item
 
 
 @checks_keywords
@@ -441,6 +450,8 @@ def _captured(obj: Any, inputs: list[Any], part: Part) -> Program:
     options = {} if part.stage is None else {"stage": part.stage}
     try:
         return capture(obj, *inputs, **options)
+    except InputsMissingError as error:
+        raise OpscopeError(f"{error.name} needs its inputs; name a function that returns them with it, as (model, *inputs)") from error
     except OpscopeError as error:
         if len(inputs) != 1 or type(inputs[0]) is not tuple:
             raise

@@ -240,11 +240,12 @@ def test_a_function_without_inputs_is_refused_with_how_to_pass_them(tmp_path: Pa
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(
-        opscope.OpscopeError, match=r"step needs its inputs: .* module:callable a function that returns \(step, \*inputs\)$"
+        opscope.OpscopeError,
+        match=r"^step_without_inputs:step: step needs its inputs; name a function .*, as \(model, \*inputs\)$",
     ):
         opscope.load("step_without_inputs:step")
     assert "dot_general" in ops(opscope.load("step_without_inputs:given"))
-    with pytest.raises(opscope.OpscopeError, match="<lambda> needs its inputs"):
+    with pytest.raises(opscope.OpscopeError, match=r"^<lambda> needs its inputs: opscope\.capture\(<lambda>, \*inputs\)$"):
         opscope.capture(jax.jit(lambda x: x))
 
 

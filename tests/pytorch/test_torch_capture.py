@@ -106,7 +106,10 @@ def test_inputs_that_fail_at_once_are_refused_with_what_would_help(stage: str | 
         (((torch.ones(2, 4),),), r"pass inputs one by one, .*opscope\.capture\(model, \*inputs\)"),
         ((torch.ones(2, 4), torch.ones(2, 4)), "pass the inputs that its forward takes: input"),
         (({"input": torch.ones(2, 4)},), r"pass the entries of a dict as keywords: opscope\.capture\(model, \*\*inputs\)"),
-        (((2, 4),), r"pass tensors, not sizes: opscope\.capture\(model, torch\.rand\(1, 3, 224, 224\)\)"),
+        (((2, 4),), r"pass tensors, not sizes: opscope\.capture\(model, torch\.rand\(2, 4\)\)"),
+        ((torch.Size((2, 4)),), r"pass tensors, not sizes: opscope\.capture\(model, torch\.rand\(2, 4\)\)"),
+        ((2, 4), r"pass tensors, not sizes: opscope\.capture\(model, torch\.rand\(2, 4\)\)"),
+        (((2, 4), (2, 5)), r"pass tensors, not sizes: opscope\.capture\(model, torch\.rand\(2, 4\), torch\.rand\(2, 5\)\)"),
         ((torch.ones(2, 4).numpy(),), r"pass tensors, not NumPy arrays: opscope\.capture\(model, torch\.from_numpy\(x\)\)"),
     ):
         with pytest.raises(OpscopeError, match=rf"^Linear failed before its first operation; {hint} \(TypeError: .*\)$"):
@@ -145,8 +148,10 @@ def test_functions_and_keywords_and_dynamic_shapes() -> None:
 
 def test_mistakes_are_reported_in_one_line() -> None:
     """What is wrong and what would help."""
-    with pytest.raises(OpscopeError, match=r"Block needs its inputs: opscope.capture\(model, \*inputs\)"):
+    with pytest.raises(OpscopeError, match=r"^Block needs its inputs: opscope\.capture\(model, \*inputs\)$"):
         opscope.capture(Block())
+    with pytest.raises(OpscopeError, match=r"^input_size is an option of opscope\.summary; pass tensors, .*torch\.rand\(2, 8\)\)$"):
+        opscope.capture(Block(), input_size=(2, 8))
     with pytest.raises(OpscopeError, match="no stage 'train' for a torch module; choose one of: forward, eager, autograd, joint"):
         opscope.capture(Block(), torch.ones(2, 8), stage="train")
     with pytest.raises(OpscopeError, match="no option 'colour' for the autograd graph of tensors"):

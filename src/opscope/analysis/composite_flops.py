@@ -18,7 +18,8 @@ _PER_ELEMENT: dict[str, int] = {
     **dict.fromkeys(("softmax", "log_softmax", "safe_softmax", "logsumexp", "cumlogsumexp"), _SOFTMAX),
     **dict.fromkeys(("layer_norm", "layer_normalization", "group_norm", "instance_norm", "skip_layer_normalization"), _NORM),
     **dict.fromkeys(("batch_norm", "cudnn_batch_norm", "miopen_batch_norm", "batch_norm_training"), _NORM),
-    **dict.fromkeys(("batch_norm_inference", "batch_norm_no_training"), 2),
+    **dict.fromkeys(("batch_norm_legit", "batch_norm_legit_functional", "batch_norm_with_update"), _NORM),
+    **dict.fromkeys(("batch_norm_inference", "batch_norm_legit_no_training"), 2),
     **dict.fromkeys(("rms_norm", "fused_rms_norm", "simplified_layer_normalization", "lp_normalization"), 3),
     "lrn": 4,
     **dict.fromkeys(("cross_entropy", "cross_entropy_loss"), _SOFTMAX + 1),
@@ -37,7 +38,8 @@ _PER_ELEMENT: dict[str, int] = {
     **dict.fromkeys(("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "global_max_pool"), 1),
 }
 _SCALES_AND_SHIFTS = frozenset(
-    ["layer_norm", "group_norm", "instance_norm", "batch_norm", "rms_norm", "fused_rms_norm", "layer_normalization"]
+    """layer_norm layer_normalization group_norm instance_norm rms_norm fused_rms_norm
+    batch_norm batch_norm_legit batch_norm_legit_functional batch_norm_legit_no_training batch_norm_with_update""".split()
 )
 _POOLS = frozenset(
     [

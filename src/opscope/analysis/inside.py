@@ -39,11 +39,7 @@ def inside(program: Program, name: str) -> Program:
 def _find(program: Program, name: str) -> tuple[Graph, Path]:
     """The module that is meant: in the entry, or else in a graph that is called."""
     wanted = name.replace("/", ".").strip(".")
-    titles: dict[str, tuple[Graph, Path]] = {}
-    for graph in (program.main, *(each for each in program if each.name != program.entry)):
-        for scope in dict.fromkeys(node.scope for node in graph):
-            for depth in range(1, len(scope) + 1):
-                titles.setdefault(_title(scope[:depth]), (graph, scope[:depth]))
+    titles = _modules(program)
     if wanted in titles:
         return titles[wanted]
     ending = [title for title in titles if title.endswith(f".{wanted}")]
@@ -54,6 +50,22 @@ def _find(program: Program, name: str) -> tuple[Graph, Path]:
     if not titles:
         raise OpscopeError(f"{program.name} has no modules, so nothing is inside {name!r}; use around= for a node and its neighbours")
     raise OpscopeError(f"no module {name!r} in {program.name}{suggest(name, titles)}")
+
+
+def _modules(program: Program) -> dict[str, tuple[Graph, Path]]:
+    """The modules of a program by name, those of the entry first."""
+    titles: dict[str, tuple[Graph, Path]] = {}
+    for graph in (program.main, *(each for each in program if each.name != program.entry)):
+        for scope in dict.fromkeys(node.scope for node in graph):
+            for depth in range(1, len(scope) + 1):
+                titles.setdefault(_title(scope[:depth]), (graph, scope[:depth]))
+    return titles
+
+
+def is_module(program: Program, name: str) -> bool:
+    """Whether `inside` takes this name."""
+    wanted = name.replace("/", ".").strip(".")
+    return any(title == wanted or title.endswith(f".{wanted}") for title in _modules(program))
 
 
 def _title(scope: Path) -> str:
@@ -76,8 +88,11 @@ class _Part:
         self.ids = {graph.name: self.members | read, **{each.name: {*each.position} for each in self.called}}
 
     def attrs(self) -> dict[str, Any]:
-        """The attributes of the program, with the names of modules as they are inside, and without the table of the whole model."""
+        """The attributes of the program, with the names of modules as they are inside, and without the table of the whole model. Notes
+        are about the model, and say so."""
         kept = {key: value for key, value in self.program.attrs.items() if key not in (MEASURED, "modules")}
+        if "notes" in kept:
+            kept["notes"] = [f"{self.program.name}: {note}" for note in kept["notes"]]
         modules, prefix = self.program.attrs.get("modules"), f"{self.title}."
         if isinstance(modules, Mapping):
             within = {path.removeprefix(prefix): cls for path, cls in modules.items() if path.startswith(prefix)}

@@ -156,10 +156,11 @@ def save(x: Any, path: str | PathLike[str], *inputs: Any, format: str | None = N
     the format.
 
     An existing file is replaced if it has the same format; any other file, and a recording, only with `overwrite`. `options` are the
-    fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`.
+    fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`; `inside` takes one module: `inside="layers.0.self_attn"`.
     """
     target = Path(path)
-    chosen = ViewOptions.of("save", options, "format", "overwrite")
+    inside = options.pop("inside", None)
+    chosen = ViewOptions.of("save", options, "format", "overwrite", "inside")
     if isinstance(x, Summary) and target.suffix.lower() == ".csv" and format is None:
         chosen.require("csv", "CSV files")
         _save_table(x, target, overwrite)
@@ -167,7 +168,7 @@ def save(x: Any, path: str | PathLike[str], *inputs: Any, format: str | None = N
     row = find_writer(target, format)
     if not overwrite:
         refuse_to_replace(target, row.name, row.begins)
-    write(as_shown(x, *inputs), target, chosen, row)
+    write(as_shown(x, *inputs, inside=inside), target, chosen, row)
 
 
 def _save_table(summary: Summary, target: Path, overwrite: bool) -> None:

@@ -83,9 +83,10 @@ def show(x: Any, *inputs: Any, **options: Any) -> None:
     `options` are those of `opscope view` (`graph`, `depth`, `flatten`, …). The browser opens a temporary file, so the script can continue,
     or end, while the page stays open.
     """
-    chosen = ViewOptions.of("show", options)
+    inside = options.pop("inside", None)
+    chosen = ViewOptions.of("show", options, "inside")
     chosen.require("html", "the viewer")
-    shown = as_shown(x, *inputs)
+    shown = as_shown(x, *inputs, inside=inside)
     check_options(chosen, shown[0])
     if _displayed(shown, chosen):
         return

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from opscope.errors import OpscopeError
+from opscope.errors import InputsMissingError, OpscopeError
 from opscope.program import Program
 from opscope.readers.hlo import parse_hlo
 from opscope.readers.jax import flax, haiku, modules, penzai
@@ -55,9 +55,7 @@ def capture(
     function, args, kwargs, roles, _ = modules.as_function(flax.as_function(call))
     if not args and not kwargs and _needs_inputs(function):
         name = getattr(function, "__name__", type(function).__name__)
-        raise OpscopeError(
-            f"{name} needs its inputs: opscope.capture({name}, *inputs), or for module:callable a function that returns ({name}, *inputs)"
-        )
+        raise InputsMissingError(name, f"opscope.capture({name}, *inputs)")
     with named_calls(call):
         traced = _trace(function, args, kwargs, static_argnums, static_argnames, donate_argnums)
     if stage in (None, "jaxpr"):

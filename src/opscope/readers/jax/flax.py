@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from opscope.errors import OpscopeError
+from opscope.errors import InputsMissingError, OpscopeError
 from opscope.program import Role
 
 
@@ -47,7 +47,7 @@ def _linen(call: Call) -> Call:
 
     module = call.function
     if not call.args and not call.kwargs:
-        raise OpscopeError(f"{type(module).__name__} needs its inputs: opscope.capture(module, x)")
+        raise InputsMissingError(type(module).__name__, "opscope.capture(module, x)")
     inputs = _Inputs(call)
     key = jax.random.key(0)
     variables = jax.eval_shape(lambda **arrays: inputs.pass_to(partial(module.init, key), arrays), **inputs.arrays)

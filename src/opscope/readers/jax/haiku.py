@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from opscope.errors import OpscopeError
+from opscope.errors import InputsMissingError
 from opscope.program import Role
 from opscope.readers.jax.flax import Call
 
@@ -22,7 +22,7 @@ def as_function(call: Call) -> Call:
     import jax
 
     if not call.args and not call.kwargs:
-        raise OpscopeError("a transformed function needs its inputs: opscope.capture(hk.transform(f), *inputs)")
+        raise InputsMissingError("a transformed function", "opscope.capture(hk.transform(f), *inputs)")
     key = jax.random.key(0)
     variables = jax.eval_shape(transformed.init, key, *call.args, **call.kwargs)
     variables = variables if trees == 2 else (variables,)

@@ -7,14 +7,14 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-from opscope.errors import OpscopeError
+from opscope.errors import InputsMissingError, OpscopeError
 from opscope.naming import suggest
 from opscope.program import Program
 from opscope.readers.mistakes import check_spelling
 from opscope.readers.torch import autograd, export
 from opscope.readers.torch.checkpointed import CHECKPOINTED, noticed
 from opscope.readers.torch.exporting import Exported, exported_module, module_name
-from opscope.readers.torch.input_hints import input_mistake
+from opscope.readers.torch.input_hints import input_mistake, input_names, with_tensors
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.undisturbed import runs, same_settings, same_state, undisturbed
@@ -60,12 +60,11 @@ def capture(
         raise OpscopeError(f"dynamic_shapes and strict are options of torch.export, which stage={stage!r} does not use; leave them out")
     if any(type(parameter).__name__ == "UninitializedParameter" for parameter in obj.parameters()):
         raise OpscopeError(f"{module_name(obj)} has uninitialized parameters (lazy modules); run it once with real inputs first")
+    if "input_size" in kwargs and "input_size" not in input_names(obj):
+        raise OpscopeError(f"input_size is an option of opscope.summary; {with_tensors(kwargs['input_size'])}")
     check_spelling(obj.forward, f"{module_name(obj)}.forward", kwargs, (*_OPTIONS, *_SHOWN))
     if not args and not kwargs and _needs_inputs(obj):
-        raise OpscopeError(
-            f"{module_name(obj)} needs its inputs: opscope.capture(model, *inputs), "
-            "or for module:callable a function that returns (model, *inputs)"
-        )
+        raise InputsMissingError(module_name(obj), "opscope.capture(model, *inputs)")
     if stage == "autograd":
         return _autograd(obj, args, kwargs)
     misplaced = [name for name in kwargs if name in _SHOWN and name not in inspect.signature(obj.forward).parameters]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opscope.analysis.enrich import enrich, enrich_for_picture
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
+from opscope.analysis.inside import is_module
 from opscope.errors import OpscopeError, SourceError
 from opscope.naming import suggest
 from opscope.program import Graph, Program
@@ -29,11 +30,11 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
     """The graph to show, once its nodes and the grouping in the options are checked."""
     name = options.graph or program.entry
     if name not in program.graphs:
-        raise SourceError(f"no graph named {name!r}{suggest(name, program.graphs)}")
+        raise SourceError(f"no graph named {name!r}{_module(program, name, options) or suggest(name, program.graphs)}")
     graph = program.graphs[name]
     for node in (*options.around, *options.stop_at, *(options.paths or ())):
         if node not in graph:
-            help = _elsewhere(program, node, options) or suggest(node, graph.position)
+            help = _elsewhere(program, node, options) or _module(program, node, options) or suggest(node, graph.position)
             raise SourceError(f"no node named {node!r} in graph {name!r}{help}")
     if options.group_by is not None:
         declared = dict.fromkeys(name for graph_ in enrich_for_picture(program) for name in graph_.groupings)
@@ -60,6 +61,11 @@ def checked_graph(options: ViewOptions, program: Program) -> Graph:
 
 def _attributes(program: Program) -> list[str]:
     return list(dict.fromkeys(key for graph in program for node in graph for key in node.attrs))
+
+
+def _module(program: Program, name: str, options: ViewOptions) -> str:
+    """A hint if a module has that name."""
+    return f"; it is a module: {options.spelled('inside', name)}" if is_module(program, name) else ""
 
 
 def _elsewhere(program: Program, node: str, options: ViewOptions) -> str:
