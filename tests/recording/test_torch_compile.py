@@ -221,7 +221,7 @@ def test_the_first_graph_break_has_its_reason_too(tmp_path: Path) -> None:
 
     def branching(x: Any) -> Any:
         y = x.relu() + 1
-        if y.sum().item() > 0:
+        if y.sum() > 0:
             y = y.sin()
         return y * 2
 
@@ -230,7 +230,7 @@ def test_the_first_graph_break_has_its_reason_too(tmp_path: Path) -> None:
         torch.compile(branching)(torch.ones(3))
     (remark,) = rec.recording.attrs["remarks"]
     line = inspect.getsourcelines(branching)[1] + 2
-    assert remark.startswith(f"graph break at {__file__}:{line}: ") and "Tensor.item()" in remark
+    assert remark.startswith(f"graph break at {__file__}:{line}: Data-dependent branching"), "one remark, although Dynamo has two"
 
 
 def test_graph_breaks_and_new_sizes_create_modules(tmp_path: Path) -> None:
@@ -250,10 +250,11 @@ def test_graph_breaks_and_new_sizes_create_modules(tmp_path: Path) -> None:
         recording = rec.recording
     assert (patched(), settings()) == before
     names = [name.rpartition(".")[2] for name in recording.modules]
-    resumed = next(name.split()[0] for name in names if name.startswith("torch_dynamo_resume"))
-    assert names == ["stretched 0/0", f"{resumed} 1/0", "stretched 0/1", f"{resumed} 1/1"]
     line = inspect.getsourcelines(stretched)[1] + 2
-    assert recording.attrs["remarks"] == [f"graph break at {__file__}:{line}: Call to `torch._dynamo.graph_break()`"]
+    resumed = f"stretched from line {line}"
+    assert names == ["stretched 0/0", f"{resumed} 1/0", "stretched 0/1", f"{resumed} 1/1"]
+    (remark,) = recording.attrs["remarks"]
+    assert remark.startswith(f"graph break at {__file__}:{line}: Call to `torch._dynamo.graph_break()`")
     first, _, again, _ = (next(s for s in recording if s.module == module) for module in recording.modules)
     assert [first.program.main["relu"].outputs[0].shape, len(again.program.main["relu"].outputs[0].shape)] == [(3,), 1]
     assert isinstance(again.program.main["relu"].outputs[0].shape[0], str), "the size became a symbol"

@@ -38,8 +38,10 @@ _PER_ELEMENT: dict[str, int] = {
     **dict.fromkeys(("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "global_max_pool"), 1),
 }
 _SCALES_AND_SHIFTS = frozenset(
-    """layer_norm layer_normalization group_norm instance_norm rms_norm fused_rms_norm
-    batch_norm batch_norm_legit batch_norm_legit_functional batch_norm_legit_no_training batch_norm_with_update""".split()
+    [
+        *("layer_norm", "layer_normalization", "group_norm", "instance_norm", "rms_norm", "fused_rms_norm"),
+        *("batch_norm", "batch_norm_legit", "batch_norm_legit_functional", "batch_norm_legit_no_training", "batch_norm_with_update"),
+    ]
 )
 _POOLS = frozenset(
     [

@@ -27,6 +27,7 @@ from opscope.recording.dumps.inductor_code import GeneratedCode
 from opscope.recording.dumps.launch_places import Compiled, with_places
 from opscope.recording.dumps.launch_values import with_names, with_values
 from opscope.recording.dumps.torch_log_end import is_cut
+from opscope.recording.hooks.torch_compile.dynamo_words import break_remark, function_title, logged_break
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD, joined, result_names
 from opscope.recording.hooks.torch_compile.lineage import partition_origins, placed, retargeted
 from opscope.recording.model import Origin, Recording
@@ -57,7 +58,8 @@ _STAGES: dict[str, tuple[tuple[str, ...], str]] = {
 
 _EVENT = "chromium_event"
 _PROVENANCE = "inductor_provenance_tracking_node_mappings"
-_OTHERS = (_EVENT, _PROVENANCE)
+_BREAK = "dynamo_graph_break_reason"
+_OTHERS = (_EVENT, _PROVENANCE, _BREAK)
 """Records that are not graphs, and whose payload is read."""
 _STAGE_OF_EVENT = {
     "_recursive_pre_grad_passes": "after_pre_grad_graph",
@@ -90,23 +92,25 @@ def read_dump(source: str | Path, progress: Progress | None = None) -> Recording
     logs = [source] if source.is_file() else sorted(path for path in source.glob("*.log") if TORCH.takes_file(path))
     writer = StoreWriter(attrs={"producer": "torch.compile (structured log)", "ids": "names", "source": source.name})
     skipped: list[str] = []
-    cuts: list[str] = []
+    remarks: dict[str, None] = {}
     total = sum(path.stat().st_size for path in logs) or 1
     done = 0
     for number, path in enumerate(logs):
         rank = _RANK.search(path.name)
         prefix = "" if len(logs) == 1 else f"rank {rank[1]}: " if rank else f"log {number}: "
         cut = f"{prefix}{_CUT}" if is_cut(path) else ""
-        cuts += [cut] if cut else []
+        remarks |= {cut: None} if cut else {}
         chains = _Chains(writer, prefix, skipped, cut)
         for record in _records(path):
+            if record.kind == _BREAK:
+                remarks[prefix + break_remark(*logged_break(record.payload))] = None
             chains.take(record)
             if progress:
                 progress(min(1.0, (done + record.at) / total))
         chains.end()
         done += path.stat().st_size
-    if cuts:
-        writer.set(remarks=cuts)
+    if remarks:
+        writer.set(remarks=[*remarks])
     recording = writer.finished(str(source), skipped)
     if not len(recording):
         raise SourceError(
@@ -358,4 +362,4 @@ def _function(facts: dict[str, Any]) -> str:
     start = facts.get("dynamo_start")
     stack = start.get("stack") if isinstance(start, dict) else None
     last = stack[-1] if isinstance(stack, list) and stack else None
-    return str(last.get("name", "")) if isinstance(last, dict) else ""
+    return function_title(str(last.get("name", ""))) if isinstance(last, dict) else ""

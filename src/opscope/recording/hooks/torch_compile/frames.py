@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from opscope.recording.hooks.torch_compile.dynamo_words import function_title
+
 _LOCAL = "<locals>."
 _INSTALLED = "/site-packages/"
 
@@ -21,7 +23,7 @@ def compiled_function() -> str:
             code = frame.f_locals.get("code")
             name = str(getattr(code, "co_qualname", getattr(code, "co_name", "")))
             module = _module_of(frame.f_locals) if _LOCAL in name else None
-            return name.replace(_LOCAL, "") if module is None else f"{type(module).__name__}.forward"
+            return function_title(name.replace(_LOCAL, "") if module is None else f"{type(module).__name__}.forward")
         frame = frame.f_back  # type: ignore[assignment]
     return ""
 
@@ -43,9 +45,8 @@ def break_reasons() -> list[Any]:
     return getattr(getattr(sys.modules.get("torch._dynamo"), "utils", None), "graph_break_reasons", [])
 
 
-def reason_text(reason: Any) -> str:
-    """A reason in one line, with the innermost line of the user's own: "model.py:14: Tensor.item()"."""
-    text = next((line.strip() for line in str(reason.reason).splitlines() if line.strip()), "no reason given")
+def place_of(reason: Any) -> str:
+    """The innermost line of the user's own at which a graph ended: "model.py:14"."""
     frames = list(reason.user_stack)
     place = next((frame for frame in reversed(frames) if _INSTALLED not in frame.filename), frames[-1] if frames else None)
-    return text if place is None else f"{place.filename}:{place.lineno}: {text}"
+    return "" if place is None else f"{place.filename}:{place.lineno}"

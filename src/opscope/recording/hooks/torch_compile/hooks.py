@@ -20,7 +20,8 @@ from weakref import WeakKeyDictionary
 from opscope.errors import OpscopeError
 from opscope.program import Path
 from opscope.recording.hooks.torch_compile.chain import WHOLE_GRAPH, Chain
-from opscope.recording.hooks.torch_compile.frames import break_reasons, compiled_function, reason_text
+from opscope.recording.hooks.torch_compile.dynamo_words import break_reason, break_remark
+from opscope.recording.hooks.torch_compile.frames import break_reasons, compiled_function, place_of
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD
 from opscope.recording.hooks.torch_compile.launches import record_launches
 from opscope.recording.hooks.torch_compile.passes import PassWatcher
@@ -51,6 +52,8 @@ class Hooks:
         self._local = threading.local()
         self._undo: list[Callable[[], None]] = []
         self._titles: set[str] = set()
+        self._broken: set[str] = set()
+        """The lines at which graphs ended."""
         self.breaks_before = len(break_reasons())
         """How many of Dynamo's reasons are remarks already, or from before the recording."""
         self.installed = False
@@ -161,11 +164,15 @@ class Hooks:
         return unique
 
     def note_breaks(self) -> None:
-        """Add a remark on each graph break since the last time: where it is, and why."""
+        """Add a remark on each graph break since the last time: where it is, and why. Dynamo may give a branch two reasons; the first one
+        says more."""
         reasons = break_reasons()
         for reason in reasons[self.breaks_before :]:
             with self.remarks.safely("the reason of a graph break"):
-                self.remarks.add(f"graph break at {reason_text(reason)}")
+                place = place_of(reason)
+                if place not in self._broken:
+                    self.remarks.add(break_remark(place, break_reason(str(reason.reason))))
+                self._broken |= {place} - {""}
         self.breaks_before = len(reasons)
 
     def _record_stage(self, module: Any, pipeline: Path, part: str, run: Callable[[], Any]) -> Any:
