@@ -16,6 +16,7 @@ from opscope.analysis.factorizations import ROUTINES, factorization_flops
 from opscope.analysis.library_calls import HOST_CALLS, library_flops
 from opscope.analysis.moved import is_generated, operand_views, size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
+from opscope.analysis.torch_fft import TORCH_FFTS, fft_lengths
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.ops import CATEGORIES, category_of, plain_name
 from opscope.program import UNKNOWN_TYPE, Graph, Node, TensorType, whole_number
@@ -29,7 +30,9 @@ TRANSCENDENTAL = frozenset(
 """Elementwise operations that XLA does not count as FLOPs but apart."""
 _NO_FLOPS = frozenset(["shape", "data", "communication", "constant", "parameter", "output"])
 _ADDED_PRODUCTS = frozenset(["addmm", "bias_addmm", "baddbmm", "addmv", "gemm"])
-_PLAIN_REDUCTIONS = re.compile(r"(reduce_|unvmap_)?(sum|prod|a?max|a?min|mean|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)")
+_PLAIN_REDUCTIONS = re.compile(
+    r"(reduce_|unvmap_)?((nan)?(sum|mean|median)|sum_to_size|prod|a?max|a?min|and|or|xor|all|any)|arg_?(max|min)|cum(sum|prod|max|min)"
+)
 _CONTRACTED = (
     ("lhs_contracting_dims", re.compile(r"([\d, ]*)")),
     ("dimension_numbers", re.compile(r"[\[(]{3}\s*([\d, ]*)")),
@@ -160,6 +163,15 @@ def _fft(graph: Graph, node: Node) -> int | None:
     return None if count is None or halvings is None else 8 * count * sum(halvings)
 
 
+def _torch_fft(graph: Graph, node: Node) -> int | None:
+    inputs = _input_types(graph, node)[:1]
+    count = _elements(inputs)
+    if count is None or not node.outputs:
+        return None
+    lengths = fft_lengths(plain_name(node.op), inputs[0].shape, node.outputs[0].shape, node.attrs.get("dim"))
+    return None if lengths is None else 8 * count * sum(max(length, 1).bit_length() - 1 for length in lengths)
+
+
 def _fft_as_xla(graph: Graph, node: Node) -> int | None:
     """XLA multiplies the halvings of the dimensions where it should add them."""
     count, halvings = _elements(_input_types(graph, node)[:1]), _halvings(node)
@@ -240,7 +252,7 @@ def _distances(graph: Graph, node: Node) -> int | None:
 _RULES: dict[str, _Rule] = {
     **_LABELLED,
     **dict.fromkeys(("cdist", "cdist_forward"), _distances),
-    "col2im": _first_operand,
+    **dict.fromkeys(("col2im", "trace"), _first_operand),
     "functorch": _nothing,  # marks of batch dimensions, in graphs of torch before dispatch
     **dict.fromkeys(("sort", "unique2", "unique_dim", "unique_consecutive"), _sort),
     **dict.fromkeys(("copy", "identity", "alias", "clone", "clone_dim_order", "stop_gradient", "device_put", *HOST_CALLS), _nothing),
@@ -248,6 +260,7 @@ _RULES: dict[str, _Rule] = {
     "diff": lambda graph, node: _mapped(graph, node),
     **dict.fromkeys(("assert_tensor_metadata", "assert_scalar", "item", "sym_size"), _nothing),
     "fft": _fft,
+    **dict.fromkeys(TORCH_FFTS, _torch_fft),
     **dict.fromkeys(ROUTINES, _factorization),
     **dict.fromkeys(("reduce_window_max", "reduce_window_min", "reduce_window_sum"), _windowed),
     "select_and_scatter_add": _pooled_back,
