@@ -178,7 +178,7 @@ describe("the numbers of a module", () => {
       .map((row) => [row[columns.indexOf("module")], row[columns.indexOf("ops")], row[columns.indexOf("parameters")]]);
     const view = buildView(layers, { depth: 0, fold: false });
     expect(cells.map(([module, ops, parameters]) => `${module} ${ops} ops · ${parameters} parameters`)).toEqual(
-      Array.from({ length: view.boxCount }, (_, box) => `${view.title[box]} ${view.subtitle[box]}`).filter((text) =>
+      Array.from({ length: view.boxCount }, (_, box) => `${view.title[box]} ${view.subtitle[box].split("\n")[0]}`).filter((text) =>
         text.startsWith("layer"),
       ),
     );

@@ -26,7 +26,7 @@ describe("groups", () => {
     expect(boxLines(view)).toEqual(["group g:layer_0", "group g:head", "node n:x", "node n:loss"]);
     expect(edgeLines(view)).toEqual(["n:x -> g:layer_0 x2", "g:layer_0 -> g:head", "g:head -> n:loss", "g:layer_0 -> n:loss"]);
     expect(view.nodesInside[boxNamed(view, "g:layer_0")]).toBe(5);
-    expect(view.subtitle[boxNamed(view, "g:layer_0")]).toBe("5 ops");
+    expect(view.subtitle[boxNamed(view, "g:layer_0")]).toBe("5 ops\nf32[2,3] → f32[4]");
   });
 
   it("counts the model's parameters, not its other inputs", () => {
@@ -42,7 +42,7 @@ describe("groups", () => {
       },
     ]);
     const view = buildView(backward, { depth: 0, ...unfolded });
-    expect(view.subtitle[boxNamed(view, "g:layer")]).toBe("2 ops · 6 parameters");
+    expect(view.subtitle[boxNamed(view, "g:layer")]).toBe("2 ops · 6 parameters\n→ f32[4]");
   });
 
   it("draws the few inputs of a model outside the only group that uses them, and many inside", () => {

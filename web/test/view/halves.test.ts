@@ -277,7 +277,7 @@ describe("halves side by side", () => {
     ]);
     for (const groupBy of ["direction", "module"]) {
       const view = buildView(step, { groupBy, depth: 0 });
-      const texts = Object.fromEntries(view.title.map((title, box) => [title, view.subtitle[box]]));
+      const texts = Object.fromEntries(view.title.map((title, box) => [title, view.subtitle[box].split("\n")[0]]));
       expect([texts.forward, texts.update]).toEqual(["2 ops · 3 parameters", "2 ops"]);
     }
   });

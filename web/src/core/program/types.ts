@@ -277,7 +277,7 @@ export interface Visible {
   /** Stable identity across views of one program: what `open`, `closed` and `unfolded` name. */
   readonly key: readonly string[];
   readonly title: readonly string[];
-  /** Second line: the type of a node; class and counts of a group. */
+  /** Second line: the type of a node; class and counts of a group. A collapsed group has a third, what goes in and out, after a line break. */
   readonly subtitle: readonly string[];
   /** Inlined operands: "+ 1.0", "axis 2", shown as small lines or pills. */
   readonly notes: readonly (readonly string[] | undefined)[];

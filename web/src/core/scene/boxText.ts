@@ -3,7 +3,7 @@
  * the layout) and, with a list to fill, the lines of text at their places (when the box is painted).
  */
 import type { Rect } from "../base/camera";
-import { elideMiddle, elideOperation, elideParts, textWidth } from "../text/measure";
+import { elideFlow, elideMiddle, elideOperation, elideParts, textWidth } from "../text/measure";
 import { BoxKind, type LabelRow, type Visible } from "../program/types";
 import { type Scene, Shape, type TextRun } from "./types";
 
@@ -208,45 +208,50 @@ function shorten(parts: Part[], most: number, flexible: readonly (readonly [at: 
 function planCard(content: BoxContent, size: BoxSize, runs: TextRun[] | undefined, left: number, top: number): void {
   const head = headParts(content);
   const titleAt = content.expandable ? 1 : 0;
-  const oneLine = content.group && content.subtitle !== "";
-  if (oneLine) head.push({ text: content.subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
+  const [subtitle, flow = ""] = content.group ? content.subtitle.split("\n") : [content.subtitle];
+  const oneLine = content.group && subtitle !== "";
+  if (oneLine) head.push({ text: subtitle, size: SMALL, bold: false, colour: "secondary", gap: 6 });
   const sameLine = oneLine && lineWidth(head) <= ONE_LINE;
   if (oneLine && !sameLine) head.pop();
-  const second = sameLine ? "" : content.subtitle;
+  const second = sameLine ? "" : subtitle;
   const whole = head.map((part) => part.text);
   shorten(head, content.value ? MOST_VALUE_TEXT : MOST_TEXT, [[titleAt, LEAST_TEXT]]);
 
   const shownSecond = second && (content.group ? elideParts : elideOperation)(second, MOST_TEXT, SMALL);
-  let inner = Math.max(lineWidth(head), shownSecond ? textWidth(shownSecond, SMALL) : 0);
+  const lines = [
+    { text: shownSecond, whole: second },
+    { text: elideFlow(flow, MOST_TEXT, SMALL), whole: flow },
+  ].filter(({ text }) => text);
+  let inner = Math.max(lineWidth(head), ...lines.map(({ text }) => textWidth(text, SMALL)));
   const rows = pillRows(content.notes);
   for (const row of rows) inner = Math.max(inner, row.width);
   const table = labelTable(content.rows);
   inner = Math.max(inner, table.width);
 
   const width = Math.max(MIN_WIDTH, Math.ceil(inner) + 2 * PAD);
-  const tall = content.group && !shownSecond ? 38 : 13 + LINE_TITLE;
-  const foot = content.expandable && shownSecond && !rows.length ? 4 : 0;
+  const tall = content.group && !lines.length ? 38 : 13 + LINE_TITLE;
+  const foot = content.expandable && lines.length && !rows.length ? 4 : 0;
   const tableHeight = table.rows.length ? LABEL_GAP / 2 + table.rows.length * LINE_LABEL : 0;
-  const height = foot + tall + (shownSecond ? LINE_SMALL : 0) + rows.length * (PILL_HEIGHT + PILL_GAP) + tableHeight;
+  const height = foot + tall + lines.length * LINE_SMALL + rows.length * (PILL_HEIGHT + PILL_GAP) + tableHeight;
   size.width = width;
   size.height = Math.round(height);
   if (!runs) return;
 
   const middle = left + width / 2;
-  let baseline = top + (content.group && !shownSecond ? 23.5 : 18);
+  let baseline = top + (content.group && !lines.length ? 23.5 : 18);
   setLine(runs, head, whole, middle - lineWidth(head) / 2, baseline);
-  if (shownSecond) {
+  for (const { text, whole: full } of lines) {
     baseline += LINE_SMALL;
     runs.push({
       x: middle,
       y: baseline,
-      text: shownSecond,
+      text,
       size: SMALL,
       bold: false,
       colour: "secondary",
       anchor: "middle",
-      width: textWidth(shownSecond, SMALL),
-      full: shownSecond === second ? undefined : second,
+      width: textWidth(text, SMALL),
+      full: text === full ? undefined : full,
     });
   }
   let y = baseline + 8;

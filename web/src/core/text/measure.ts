@@ -121,6 +121,19 @@ export function elideParts(text: string, most: number, size: number): string {
   return shown;
 }
 
+/** "f32[8, 128] +1 → f32[8, 512]": what is too wide has the element type once if both are of it, then each side is elided in the middle. */
+export function elideFlow(text: string, most: number, size: number): string {
+  if (textWidth(text, size) <= most) return text;
+  const [before, after] = text.split(" → ");
+  const element = /^\w+(?=\[)/.exec(before)?.[0];
+  const rest = element && after.startsWith(`${element}[`) ? after.slice(element.length) : after;
+  const arrow = textWidth(" → ", size);
+  const [left, right] = [textWidth(before, size), textWidth(rest, size)];
+  const half = (most - arrow) / 2;
+  const room = Math.max(half, most - arrow - Math.min(left, right));
+  return `${elideMiddle(before, right <= half ? room : half, size)} → ${elideMiddle(rest, left <= half ? room : half, size)}`;
+}
+
 function isLowSurrogate(text: string, at: number): boolean {
   const code = at < text.length ? text.charCodeAt(at) : 0;
   return code >= 0xdc00 && code <= 0xdfff;

@@ -4,6 +4,7 @@ import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../prog
 import { Boxes } from "./boxes/boxes";
 import { bundleEdges } from "./edges/bundle";
 import { connectAll } from "./edges/connect";
+import { describeFlow } from "./boxes/flow";
 import { fittingDepth } from "./initial/depth";
 import { Edges } from "./edges/edges";
 import { finish } from "./toVisible";
@@ -59,6 +60,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
   };
   placeAll(placement, graph);
   showOrigins(placement);
+  describeFlow(placement);
   const edges = new Edges(boxes, program, 2 * boxes.count, spec.forwardBackward ?? false);
   const omitted = subset?.showsOmitted
     ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) }

@@ -167,7 +167,11 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
         {clipped(facts.title, 2000)}
         {facts.repeat > 1 && ` ×${facts.repeat}`}
       </h2>
-      <p class="where">{[clipped(facts.subtitle, 600), facts.path.map((name) => clipped(name)).join(" › ")].filter(Boolean).join(" · ")}</p>
+      <p class="where">
+        {[clipped(facts.subtitle.replace("\n", " · "), 600), facts.path.map((name) => clipped(name)).join(" › ")]
+          .filter(Boolean)
+          .join(" · ")}
+      </p>
       <div class="actions">
         <button type="button" class="tool" onClick={() => session.toggle(item)}>
           {open ? "Collapse" : "Expand"}
