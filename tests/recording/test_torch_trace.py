@@ -193,6 +193,8 @@ def test_a_log_that_ends_after_a_line_of_a_payload_is_truncated(tmp_path: Path) 
         assert is_cut(log) == cut
     log.write_text("".join(records).replace("step", "edited")[:-3])
     assert not is_cut(log)
+    log.write_text('V1115 09:17:13.180000 27326 torch/_logging.py:1] {"no end\n')
+    assert not is_cut(log), "no record of it is whole, which the fuzzer found to end in an internal error"
 
 
 def test_a_directory_of_ranks_is_one_recording(tmp_path: Path) -> None:

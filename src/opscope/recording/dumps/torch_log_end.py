@@ -27,13 +27,15 @@ def is_cut(path: Path) -> bool:
             if len(records) > 1 or block >= min(size, _MOST):
                 break
             block *= 4
+    if not records:
+        return False
     ends = [*(record.start() for record in records[1:]), len(tail)]
     are_right = [
         hashlib.md5(_payload(tail[record.end() : end]), usedforsecurity=False).hexdigest() == stated["hash"].decode()
         for record, end in zip(records, ends, strict=True)
         if (stated := _PAYLOAD.search(record[0]))
     ]
-    has_payload = bool(records) and _PAYLOAD.search(records[-1][0]) is not None
+    has_payload = _PAYLOAD.search(records[-1][0]) is not None
     return has_payload and are_right[-2:] == [True, False]
 
 
