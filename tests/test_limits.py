@@ -253,18 +253,26 @@ def test_a_recording_with_an_endless_view_is_refused(recording: Path, command: s
     assert "that opscope did not write" in capsys.readouterr().err
 
 
-def test_a_style_that_takes_forever_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_styles_that_never_end_elsewhere_are_matched_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    query = {"type": "regex", "queryRegex": "(a+)+b", "matchTypes": ["title"]}
-    Path("style.json").write_text(json.dumps([{"queries": [query], "styles": {"node_bg_color": "red"}, "version": "v2"}]))
-    graph = {"name": "m", "nodes": [{"id": "a", "op": "a" * 60}]}
+    graph = {"name": "m", "nodes": [{"id": "a", "op": "a" * 60}, {"id": "b", "op": "a" * 60 + "b"}]}
     Path("a.json").write_text(json.dumps({"format": "opscope", "version": 1, "name": "x", "entry": "m", "graphs": [graph]}))
-    assert main(["export", "a.json", "-o", "a.svg", "--style", "style.json"]) == 2
-    assert "style rule 1: the regular expression repeats a part" in capsys.readouterr().err
+
+    def export(pattern: str) -> int:
+        query = {"type": "regex", "queryRegex": pattern, "matchTypes": ["title"]}
+        Path("style.json").write_text(json.dumps([{"queries": [query], "styles": {"node_bg_color": "#010203"}, "version": "v2"}]))
+        return main(["export", "a.json", "-o", "a.svg", "--style", "style.json", "--force"])
+
+    for pattern in ("(a+)+b", ".*a.*a.*a.*a.*a.*b"):
+        assert export(pattern) == 0 and Path("a.svg").read_text().count("#010203") == 1, "one of the two nodes"
+    assert export("(?=.*a)(a+)+b") == 2
+    assert "style rule 1: the regular expression looks around" in capsys.readouterr().err
     config = {"namespaceRegex": "(a+)+b", "backgroundColor": "red"}
     node = {"id": "a", "label": "a", "namespace": "a" * 60}
     Path("me.json").write_text(json.dumps({"label": "x", "graphs": [{"id": "m", "nodes": [node], "groupNodeConfigs": [config]}]}))
-    assert main(["export", "me.json", "-o", "me.svg"]) == 0, "a pattern of the file itself is left out"
+    assert main(["export", "me.json", "-o", "me.svg"]) == 0
 
 
 @pytest.mark.frameworks

@@ -11,7 +11,7 @@
  *     -role:constant              not this
  */
 
-import { refuseEndless } from "../base/expression";
+import { readExpression } from "../base/expression";
 import { nearest } from "./nearest";
 
 const FIELDS = ["id", "op", "shape", "type", "scope", "role", "category", "graph", "text", "source"] as const;
@@ -91,21 +91,16 @@ function readField(name: string | undefined): { field: Field; key: string; exist
 }
 
 function regularTest(pattern: string, flags: string): ((text: string) => boolean) | string {
-  try {
-    const expression = new RegExp(pattern, flags.replace(/[gy]/g, "").includes("i") ? "iu" : "u");
-    refuseEndless(pattern);
-    return (text) => expression.test(text);
-  } catch {
+  const insensitive = flags.includes("i") ? "i" : "";
+  let reason = "";
+  for (const each of [`${insensitive}u`, insensitive])
     try {
-      const expression = new RegExp(pattern, flags.includes("i") ? "i" : "");
-      refuseEndless(pattern);
+      const expression = readExpression(pattern, each);
       return (text) => expression.test(text);
     } catch (error) {
-      const reason =
-        error instanceof Error ? error.message.replace(/^Invalid regular expression:\s*/, "").replace(/^\/.*\/[a-z]*:\s*/, "") : "";
-      return `Invalid regular expression${reason ? `: ${reason}` : ""}`;
+      reason = error instanceof Error ? error.message.replace(/^Invalid regular expression:\s*/, "").replace(/^\/.*\/[a-z]*:\s*/, "") : "";
     }
-  }
+  return `Invalid regular expression${reason ? `: ${reason}` : ""}`;
 }
 
 /** "f32[2,32]" or "f32[2, 32]{1,0}", or the beginning of one: HLO writes types without spaces and with a layout. */
