@@ -232,6 +232,15 @@ describe("other repeats", () => {
     );
   });
 
+  it("are equal chains from the gradients of many outputs, whatever these are called", () => {
+    const nodes: NodeSketch[] = [];
+    for (let i = 0; i < 8; i++) {
+      nodes.push({ id: `g${i}`, op: "gradient", role: "gradient", text: `gradient of output ${i}` });
+      nodes.push({ id: `s${i}`, op: "slice", inputs: [`g${i}`] });
+    }
+    expect(stacks(nodes)).toEqual(["x:n:g0 gradient of output 0 … ×8", "x:n:s0 slice ×8"]);
+  });
+
   it("are not a few equal nodes, and not nodes in a row", () => {
     const few = Array.from({ length: 5 }, (_, i): NodeSketch => ({ id: `a${i}`, op: "sin" }));
     expect(stacks(few)).toEqual([]);

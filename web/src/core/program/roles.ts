@@ -17,3 +17,8 @@ export const WHOLE = -1;
 export function isArgument(role: number): boolean {
   return role === Role.Parameter || role === Role.Input || role === Role.Buffer;
 }
+
+/** Is a node's text a name of its own, and not a part of what it does? Arguments, and the gradients of outputs. */
+export function isNamed(role: number): boolean {
+  return isArgument(role) || role === Role.Gradient;
+}

@@ -1,6 +1,6 @@
 /** What becomes of each node of an instance, before it is placed: a box, text in its user's box, a part of an edge, or nothing. */
 
-import { isArgument, Role } from "../../program/roles";
+import { isArgument, isNamed, Role } from "../../program/roles";
 import { Forwards } from "../../program/ops";
 import { type Instance, yieldsForCaller } from "./instance";
 import type { Placement } from "./placement";
@@ -30,7 +30,7 @@ export function decideFates(placement: Placement, instance: Instance): Uint8Arra
     if (hiddenRole[role]) continue;
     const isAsked = subset?.[n] === 1 || unfolded.has(n);
     const piped = plumbing.kind[n] === Forwards.Value || (plumbing.kind[n] === Forwards.Tuple && !(isOutput[n] && !instance.outer));
-    const bound = (isArgument(role) || role === Role.Gradient) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
+    const bound = isNamed(role) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
     const call =
       rules.plumbing && !isAsked && !subset && !bound && isArgument(role) && !small.is[n] ? movesInto(placement, instance, n) : -1;
     if (call >= 0) instance.moves.set(n, { call });

@@ -14,7 +14,7 @@ import { isOpen } from "../choose/options";
 import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import type { Placement } from "./placement";
-import { isArgument, Role } from "../../program/roles";
+import { isArgument, isNamed, Role } from "../../program/roles";
 import { groupSubtitle, groupTitle, nodeTitle, plural, rangeTitle, typeText } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
@@ -239,7 +239,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     instance.boxOf[i] = box;
     if (stack >= 0 && folding !== undefined) {
       boxes.repeat[box] = folding.size(stack);
-      if (isArgument(program.nodeRole[n])) {
+      if (isNamed(program.nodeRole[n])) {
         boxes.title[box] += " …";
         if (folding.members(stack).some((item) => typeText(program, item - tree.groupCount, options.layouts) !== boxes.subtitle[box]))
           boxes.subtitle[box] = "";

@@ -4,7 +4,7 @@ import { memoized } from "../../base/memoized";
 import { calleesFirst } from "../../program/callees";
 import type { ProgramData } from "../../program/types";
 import { mix } from "../../base/csr";
-import { isArgument } from "../../program/roles";
+import { isNamed } from "../../program/roles";
 
 export const nodeLabels = memoized((program: ProgramData): Int32Array => {
   const labels = new Int32Array(program.nodeCount);
@@ -19,7 +19,7 @@ function labelGraph(program: ProgramData, graph: number, labels: Int32Array, gra
   let whole = graphStart[graph + 1] - graphStart[graph];
   for (let n = graphStart[graph]; n < graphStart[graph + 1]; n++) {
     let label = mix(nodeOp[n], nodeRole[n]);
-    if (!isArgument(nodeRole[n])) label = mix(label, nodeText[n]);
+    if (!isNamed(nodeRole[n])) label = mix(label, nodeText[n]);
     for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) label = mix(label, types.text[outputs.value[i]]);
     label = mix(label, inputs.start[n + 1] - inputs.start[n]);
     for (let i = calls.start[n]; i < calls.start[n + 1]; i++) label = mix(label, graphLabel[calls.value[i]]);

@@ -98,11 +98,16 @@ function closeEquals(program: ProgramData, plain: ViewSpec, expansion: Expansion
 }
 
 function expandGroups(program: ProgramData, plain: ViewSpec): Expansion {
-  const fitting = build(program, plain);
-  const aside = indexOps(program, fitting);
-  if (aside.length === 0) return expandFrom(program, plain, fitting);
-  const without = { ...plain, closed: aside };
-  const expansion = expandFrom(program, without, build(program, without));
+  const aside: string[] = [];
+  let spec = plain;
+  let fitting = build(program, plain);
+  // With these closed, a deeper level may fit, and have more of them.
+  for (let more = indexOps(program, fitting); more.length > 0; more = indexOps(program, fitting)) {
+    aside.push(...more);
+    spec = { ...plain, closed: [...aside] };
+    fitting = build(program, spec);
+  }
+  const expansion = expandFrom(program, spec, fitting);
   return { ...expansion, closed: [...aside, ...expansion.closed] };
 }
 
