@@ -258,6 +258,25 @@ describe("halves side by side", () => {
     expect(updates(7, { depth: 9 })).toBe(7);
   });
 
+  it("keep what computes positions and masks closed, until somebody opens it", () => {
+    const nodes: NodeSketch[] = [
+      { id: "x", op: "parameter", role: "parameter" },
+      { id: "iota", op: "iota", groups: { direction: "forward/position and mask" } },
+      { id: "le", op: "compare", inputs: ["iota"], groups: { direction: "forward/position and mask" } },
+      { id: "y", op: "dot", inputs: ["x", "le"], groups: { direction: "forward/mlp" } },
+      { id: "z", op: "tanh", inputs: ["y"], groups: { direction: "forward/mlp" } },
+      { id: "dz", op: "mul", inputs: ["z"], groups: { direction: "backward/mlp" } },
+      { id: "dy", op: "dot", inputs: ["dz", "x"], groups: { direction: "backward/mlp" } },
+    ];
+    const step = makeProgram([{ name: "main", nodes }]);
+    const mask = "g:forward/position and mask";
+    const isOpen = (spec: ViewSpec): boolean => {
+      const view = buildView(step, { forwardBackward: true, ...spec });
+      return view.open[boxNamed(view, mask)] === 1;
+    };
+    expect([isOpen({}), isOpen({ open: [mask] })]).toEqual([false, true]);
+  });
+
   it("do not count what only the update reads as parameters, in no grouping", () => {
     const direction = (path: string): Pick<NodeSketch, "groups" | "scope"> => ({ groups: { direction: path }, scope: path });
     const step = makeProgram([

@@ -102,7 +102,7 @@ function expandGroups(program: ProgramData, plain: ViewSpec): Expansion {
   let spec = plain;
   let fitting = build(program, plain);
   // With these closed, a deeper level may fit, and have more of them.
-  for (let more = indexOps(program, fitting); more.length > 0; more = indexOps(program, fitting)) {
+  for (let more = openIndexOps(program, fitting); more.length > 0; more = openIndexOps(program, fitting)) {
     aside.push(...more);
     spec = { ...plain, closed: [...aside] };
     fitting = build(program, spec);
@@ -112,7 +112,7 @@ function expandGroups(program: ProgramData, plain: ViewSpec): Expansion {
 }
 
 /** The open groups that compute positions and masks: rarely the question, and half of the picture. */
-function indexOps({ groupings, strings }: ProgramData, view: Visible): string[] {
+export function openIndexOps({ groupings, strings }: ProgramData, view: Visible): string[] {
   const isAside = (box: number): boolean =>
     view.open[box] === 1 &&
     view.kind[box] === BoxKind.Group &&

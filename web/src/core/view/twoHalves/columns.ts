@@ -3,7 +3,7 @@ import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
 import { UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
-import { MOST_WITH_LOOPS, wideGroups } from "../initial/expansion";
+import { MOST_WITH_LOOPS, openIndexOps, wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { hasAllLoopsOpen, openLoops } from "../initial/loops";
 import { memoized } from "../../base/memoized";
@@ -71,12 +71,12 @@ function savedText(values: number, bytes: number): string {
 
 /**
  * As deep as fits on a page, so that layers are next to layers; independent of what else is open, so that expanding a group moves nothing
- * else. An update that would be wider than the halves is closed.
+ * else. An update that would be wider than the halves is closed, and so is what computes positions and masks.
  */
 function asItFits(program: ProgramData, spec: ViewSpec): Visible {
   const { open = [], closed = [], ...plain } = spec;
-  const { depth, view, wide } = fitting(program, plain);
-  const shut = [...closed, ...wide.filter((key) => !open.includes(key))];
+  const { depth, view, aside } = fitting(program, plain);
+  const shut = [...closed, ...aside.filter((key) => !open.includes(key))];
   const loops = openLoops(program, { ...plain, depth, closed: shut }, view, (tried) => inHalves(tried).length <= MOST_WITH_LOOPS);
   if (!loops || !hasAllLoopsOpen(program, loops.view))
     return open.length + shut.length === 0 ? view : unfolded(program, { ...spec, depth, closed: shut });
@@ -87,8 +87,8 @@ function asItFits(program: ProgramData, spec: ViewSpec): Visible {
 interface Fitting {
   readonly depth: number;
   readonly view: Visible;
-  /** Groups outside the halves that are wider than an update may be. */
-  readonly wide: readonly string[];
+  /** Groups that are closed all the same: outside the halves, wider than an update may be; anywhere, positions and masks. */
+  readonly aside: readonly string[];
 }
 
 const fittings = memoized((_: ProgramData) => new Map<string, Fitting>());
@@ -117,7 +117,7 @@ function findFitting(program: ProgramData, plain: ViewSpec): Fitting {
   }
   const inside = new Set(inHalves(view));
   const wide = wideGroups(view, WIDEST_UPDATE).filter((box) => !inside.has(box));
-  return { depth, view, wide: wide.map((box) => view.key[box]) };
+  return { depth, view, aside: [...wide.map((box) => view.key[box]), ...openIndexOps(program, view)] };
 }
 
 /** More layers than this below each other are a stack, and so are layers that are all expanded and have more boxes than this. */
