@@ -27,6 +27,7 @@ from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, 
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo.scope import parse_op_name
 from opscope.readers.mlir_lines import with_own_text
+from opscope.readers.result_paths import results_attr
 from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
@@ -158,20 +159,24 @@ class _ModuleReader:
         if not functions:
             self.builder.entry = name
             self._graph(name, self.module.operation.regions[0], ())
-        names: list[str] = []
+        graphs: dict[str, GraphBuilder] = {}
+        results: dict[str, list[str]] = {}
         public: list[str] = []
         for done, function in enumerate(functions):
             extra = _attributes(function.operation)
             function_name = extra.pop("sym_name", f'"f{done}"').strip('"')
-            names.append(function_name)
             if "private" not in extra.get("sym_visibility", ""):
                 public.append(function_name)
             graph = self._graph(function_name, function.regions[0], ())
             graph.attrs.update(extra)
+            graphs[function_name] = graph
+            results[function_name] = _result_paths(function.operation)
             if self.progress:
                 self.progress(done / len(functions))
         if functions:
-            self.builder.entry = "main" if "main" in names else (public or names)[0]
+            self.builder.entry = "main" if "main" in graphs else (public or list(graphs))[0]
+            entry = graphs[self.builder.entry]
+            self.builder.attrs.update(results_attr(results[self.builder.entry], len(entry.outputs)))
         return self.builder.build()
 
     def _graph(self, name: str, region: Any, scope: Path) -> GraphBuilder:
@@ -188,6 +193,14 @@ class _ModuleReader:
         if tensor_type is None:
             tensor_type = self.types[text] = _parse_type(text)
         return tensor_type
+
+
+def _result_paths(function: Any) -> list[str]:
+    """Where each result of a function is in the tree that JAX's function returns; nothing unless JAX says it of all."""
+    if "res_attrs" not in function.attributes:
+        return []
+    results = list(function.attributes["res_attrs"])
+    return [each["jax.result_info"].value for each in results] if all("jax.result_info" in each for each in results) else []
 
 
 class _Block:

@@ -16,7 +16,7 @@ def complete(after: bool) -> Program:
     """sine and cosine go into a fusion whose body lists the second parameter first; before the pass there is another in front."""
     builder = ProgramBuilder("complete", "main")
     overlay = {"name": "route", "edgeColor": "#102030", "edges": [{"sourceNodeId": "x", "targetNodeId": "sum", "label": "far"}]}
-    builder.attrs.update({"notes": ["not what was asked for"], "modules": {"layer": "Layer"}, STYLED: {}})
+    builder.attrs.update({"notes": ["not what was asked for"], "modules": {"layer": "Layer"}, STYLED: {}, "results": ["loss"]})
     builder.attrs[ESTIMATED_FOR] = device_of("h200").to_dict()
     body = builder.graph("fused")
     if not after:

@@ -72,6 +72,7 @@ export function described(program: ProgramData, part: Part = { node: () => true,
     links: () => perNode((n) => pairs(program.links, n).map(([kind, node]) => [text(kind), id(node)])),
     types: () => perNode((n) => row(program.outputs, n).map(type)),
     notes: () => program.notes,
+    results: () => program.results,
     groupings: () =>
       program.groupings.map((grouping) => [grouping.name, grouping.exact, perNode((n) => path(grouping, grouping.nodeGroup[n]))]),
     summary: () => {

@@ -122,6 +122,7 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     nodeText: Int32Array.from(nodes, (node) => (node.text === undefined ? -1 : intern(node.text))),
     metrics: makeMetrics(nodes),
     notes: [],
+    results: [],
     summary: undefined,
     looks: undefined,
     device: undefined,

@@ -4,6 +4,7 @@ import { BoxKind, CATEGORIES } from "../../src/core/program/types";
 import { search } from "../../src/core/search/search";
 import { build } from "../../src/core/view/build";
 import { outputOf } from "../../src/core/view/choose/keys";
+import { countedNames } from "../../src/core/view/boxes/texts";
 import { makeProgram } from "./program";
 
 const program = makeProgram([
@@ -66,5 +67,15 @@ describe("an output with names", () => {
 
   it("says how many there are where the box has no room for them", () => {
     expect(text(["a", "b", "c", "d", "e"])).toBe("5 results");
+  });
+});
+
+describe("names of results", () => {
+  it("are counted by their first part, and by the second where the first are only numbers", () => {
+    expect(countedNames(["logits", "cache.0.key", "cache.0.value"])).toBe("logits, cache ×2");
+    expect(countedNames(["[0].params.w", "[0].params.b", "[0].step", "[1]"])).toBe("[0].params ×2, [0].step, [1]");
+    expect(countedNames(["[0].a", "[0].b", "[0].c", "[0].d", "[1]"])).toBe("[0] ×4, [1]");
+    expect(countedNames(["a", "b", "c", "d", "e"])).toBe("5 results");
+    expect(countedNames([])).toBe("");
   });
 });

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opscope.errors import InputsMissingError, OpscopeError
-from opscope.program import Program
+from opscope.program import WHOLE, Program
 from opscope.readers.hlo import parse_hlo
 from opscope.readers.jax import flax, haiku, modules, penzai
 from opscope.readers.jax.flax import Call
@@ -23,6 +23,7 @@ from opscope.readers.jax.memory_plan import memory_plan_of
 from opscope.readers.jax.named_calls import named_calls
 from opscope.readers.mistakes import check_spelling
 from opscope.readers.mlir import read_mlir
+from opscope.readers.result_paths import paths_of_tree, results_attr
 
 STAGES = ("jaxpr", "stablehlo", "hlo", "optimized")
 _OPTIONS = ("stage", "static_argnums", "static_argnames", "donate_argnums", "compiler_options")
@@ -154,11 +155,22 @@ def _lowered(lowered: Any, stage: str, compiler_options: dict[str, Any] | None =
         return _compiled(lowered.compile(compiler_options) if compiler_options else lowered.compile())
     if stage == "stablehlo":
         return read_mlir(lowered.as_text(debug_info=True))
-    return parse_hlo(lowered.as_text("hlo", debug_info=True))[0]
+    return _with_results(parse_hlo(lowered.as_text("hlo", debug_info=True))[0], lowered)
 
 
 def _compiled(compiled: Any) -> Program:
-    return replace(parse_hlo(compiled.as_text())[0], memory_plan=memory_plan_of(compiled))
+    return replace(_with_results(parse_hlo(compiled.as_text())[0], compiled), memory_plan=memory_plan_of(compiled))
+
+
+def _with_results(program: Program, stage_object: Any) -> Program:
+    """The text of HLO does not name the results; the object that it came from does."""
+    results = program[program.entry].outputs
+    count = sum(len(program[program.entry].types_of(name)) if index == WHOLE else 1 for name, index in results)
+    try:
+        names = results_attr(paths_of_tree(stage_object.out_info), count)
+    except (AttributeError, TypeError, ValueError):
+        return program
+    return replace(program, attrs={**program.attrs, **names})
 
 
 def _name_of(traced: Any, function: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers.hlo.scope import Scope, parse_op_name
 from opscope.readers.jax.jaxpr_text import JaxprText, Written
+from opscope.readers.result_paths import results_attr
 
 _PLAIN = (str, int, float, bool, type(None))
 _MOST_FRAMES = 16
@@ -31,6 +32,8 @@ def read_jaxpr(closed: Any, name: str = "", arguments: Sequence[dict[str, Any]] 
     """
     name = name or _function_name(closed)
     program = ProgramBuilder(name, name)
+    debug = getattr(getattr(closed, "jaxpr", closed), "debug_info", None)
+    program.attrs.update(results_attr(getattr(debug, "result_paths", None) or (), len(getattr(closed, "jaxpr", closed).outvars)))
     names = _Names()
     names.of(closed, name)
     text = JaxprText()

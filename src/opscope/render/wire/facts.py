@@ -13,12 +13,13 @@ from opscope.analysis.roofline import estimated_for
 from opscope.analysis.summary_table import table_of
 from opscope.profile.lane import lane_facts
 from opscope.program import Path, Program
+from opscope.readers.result_paths import RESULTS
 from opscope.render.wire.file_styles import looks_of
 
 
 def facts_of(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
     """Notes, derivative rules and, if there are any, the summary, the file's own styles, the device that times are estimated for,
-    and the kernel lane. `trees` are the program's groupings."""
+    the kernel lane and the names of the results. `trees` are the program's groupings."""
     starts = dict(zip(program.graphs, accumulate((len(graph) for graph in program), initial=0), strict=False))
     return {
         "notes": list(notes_of(program)),
@@ -27,7 +28,14 @@ def facts_of(program: Program, trees: Iterable[GroupTree]) -> dict[str, Any]:
         **looks_of(program, starts),
         **_device(program),
         **lane_facts(program, starts),
+        **_results(program),
     }
+
+
+def _results(program: Program) -> dict[str, Any]:
+    """The names of what the entry returns, if the source states them."""
+    names = program.attrs.get(RESULTS)
+    return {"results": names} if isinstance(names, list) and all(isinstance(name, str) for name in names) else {}
 
 
 def _device(program: Program) -> dict[str, Any]:

@@ -21,7 +21,7 @@ interface ProgramRow {
   readonly graphs: readonly number[];
   readonly groupings: readonly number[];
   /** Numbers of the facts about the program as a whole; most programs of a recording share them. */
-  readonly facts: { readonly [name in "notes" | "derivatives" | "summary" | "looks" | "device" | "lane"]?: number };
+  readonly facts: { readonly [name in "notes" | "derivatives" | "summary" | "looks" | "device" | "lane" | "results"]?: number };
 }
 
 /** Looks up details that did not come with the program, if the host has them. */
@@ -154,6 +154,7 @@ class Tables {
       looks: this.fact(row, "looks"),
       device: this.fact(row, "device"),
       lane: this.fact(row, "lane"),
+      results: this.fact(row, "results") ?? [],
       ...this.detailsOf(rows, content),
     };
   }

@@ -44,6 +44,8 @@ export interface ProgramData {
   readonly ops: OpTable;
   /** Notes for the person: why the program is not what they asked for, what is missing. */
   readonly notes: readonly string[];
+  /** The names of what the entry returns ("[0].params.w"), where the source states them and no node has them; empty otherwise. */
+  readonly results: readonly string[];
   readonly groupings: readonly Grouping[];
   /** The table of modules; undefined for programs without modules. */
   readonly summary: SummaryData | undefined;

@@ -130,6 +130,7 @@ class Merging {
       nodePlace: this.places(after, before),
       metrics: this.metrics(after, before),
       notes: now.notes,
+      results: now.results,
       summary: renumbered(now.summary, merged),
       looks: this.looks(),
       device: now.device,

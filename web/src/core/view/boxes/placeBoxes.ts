@@ -15,7 +15,7 @@ import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import type { Placement } from "./placement";
 import { isArgument, isNamed, Role } from "../../program/roles";
-import { groupSubtitle, groupTitle, nodeTitle, plural, rangeTitle, typeText } from "./texts";
+import { countedNames, groupSubtitle, groupTitle, nodeTitle, plural, rangeTitle, typeText } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
@@ -228,7 +228,8 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     const isResult = traits.index.isOutput[n] === 1 && traits.plumbing.kind[n] === Forwards.Tuple;
     if (isResult) boxes.category[box] = OUTPUT;
     const name = nodeTitle(program, instance.received.get(n) ?? n, instance.unframed && stack < 0);
-    boxes.subtitle[box] = typeText(program, n, options.layouts) + (tied[n] ? " · tied" : "");
+    const results = isResult && !instance.outer && instance.graph === program.entry ? countedNames(program.results) : "";
+    boxes.subtitle[box] = (results || typeText(program, n, options.layouts)) + (tied[n] ? " · tied" : "");
     if (calls) placeCalls(placement, instance, n, box, key, level);
     boxes.title[box] = isResult ? "output" : reducer && !boxes.open[box] ? `${name}: ${reducer}` : name;
     if (options.names) {

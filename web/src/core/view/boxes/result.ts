@@ -10,7 +10,7 @@ import { Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import { placeOperands } from "../edges/ports";
 import { isClosedRoot } from "./root";
-import { plural, tensorName, typeText, valueType } from "./texts";
+import { countedNames, plural, tensorName, typeText, valueType } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
@@ -57,12 +57,14 @@ export function showResult(placement: Placement, edges: Edges): void {
   const result = graphOutputs.value[from];
   const which = graphOutputs.extra[from];
   const one = which >= 0 && which < outputs.start[result + 1] - outputs.start[result];
+  const named = root.graph === traits.program.entry ? countedNames(traits.program.results) : "";
   boxes.subtitle[box] =
     count > 1
-      ? plural(count, "value")
+      ? named || plural(count, "value")
       : one
         ? valueType(traits.program, outputs.value[outputs.start[result] + which], options.layouts)
         : typeText(traits.program, result, options.layouts);
+  if (count === 1 && named) boxes.subtitle[box] = `${named} · ${boxes.subtitle[box]}`;
   if (unchanged > 0) boxes.note(box, `${plural(unchanged, "parameter")} unchanged`);
   const drawn: number[] = [];
   for (const { source, node, output, operand } of results) {

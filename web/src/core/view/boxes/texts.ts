@@ -62,11 +62,25 @@ const MOST_NAMES = 4;
 
 /** What comes out at an output node, if the source says so: "logits, past_key_values ×4". Parts of one result are counted. */
 function resultNames({ strings, outputNames }: ProgramData, node: number): string {
-  const counts = new Map<string, number>();
-  for (let i = outputNames.start[node]; i < outputNames.start[node + 1]; i++) {
-    const name = strings.at(outputNames.value[i]).replace(/\..*/, "");
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
+  const numbers = outputNames.value.subarray(outputNames.start[node], outputNames.start[node + 1]);
+  return countedNames(Array.from(numbers, (number) => strings.at(number)));
+}
+
+/** Names of results by their first part, and how many parts each has: "logits, past_key_values ×4"; of parts that are only numbers, by the second if there are few: "[0].params ×18, [1]". */
+export function countedNames(names: readonly string[]): string {
+  const heads = (levels: number): Map<string, number> => {
+    const counts = new Map<string, number>();
+    for (const name of names) {
+      const head = (name.match(/\[\d+\]|[^.[]+/g) ?? [name])
+        .slice(0, levels)
+        .reduce((path, part) => (part.startsWith("[") || !path ? path + part : `${path}.${part}`), "");
+      counts.set(head, (counts.get(head) ?? 0) + 1);
+    }
+    return counts;
+  };
+  const first = heads(1);
+  const second = Array.from(first.keys()).every((head) => head.startsWith("[")) ? heads(2) : first;
+  const counts = second.size > MOST_NAMES ? first : second;
   if (counts.size > MOST_NAMES) return plural(counts.size, "result");
   return Array.from(counts, ([name, count]) => (count > 1 ? `${name} ×${count}` : name)).join(", ");
 }
