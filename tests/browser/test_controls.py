@@ -167,6 +167,20 @@ def test_only_the_neighbours_of_a_node(viewer: Viewer) -> None:
     assert viewer.press("One more hop")["boxes"] >= near
 
 
+def test_one_group_alone_with_what_goes_in_and_out(viewer: Viewer) -> None:
+    """The rest of the graph is left out, the group is open, and the address leads to it."""
+    viewer.press("Collapse all")
+    everything = viewer.press("Fold repeats")["boxes"]
+    viewer.row("layer_0").click()
+    viewer.idle()
+    alone = viewer.press("Show only this group")
+    assert "g:layer_0: Block" in alone["expanded"]
+    assert viewer.row("layer_2").count() == 0 and viewer.row("reduce").count() == 0
+    assert viewer.page.get_by_text("Showing 1 hop around layer_0").is_visible()
+    assert "g%3Alayer_0" in viewer.page.url
+    assert viewer.press("Show all")["boxes"] >= everything
+
+
 def test_graphs_and_breadcrumbs(viewer: Viewer) -> None:
     viewer.page.get_by_role("tab", name="Graphs").click()
     viewer.page.get_by_label("Filter graphs").fill("fus")

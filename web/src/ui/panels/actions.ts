@@ -54,6 +54,9 @@ export const actions = {
     if (graph !== session.graphName) return session.say(`This node is in ${graph}; open that graph first`);
     session.change({ ...session.view, around: [id], hops: START.hops, stopAt: [], also: [] }, { look: "fit" });
   },
+  /** Shows only a group of the shown graph, open, with what goes in and out of it. */
+  isolateGroup: (session: Session, key: string) =>
+    session.change({ ...session.view, around: [key], hops: 1, stopAt: [], also: [], open: [...session.view.open, key] }, { look: "fit" }),
   theme: (session: Session) => session.setTheme(session.theme.name === "dark" ? "light" : "dark"),
   fit: (session: Session) => session.stage?.fit(),
   zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedItems, true),
@@ -97,6 +100,13 @@ export const actions = {
     await copy(session, text, session.selectedNodes.length ? "Selection copied as Markdown" : "View copied as Markdown");
   },
 };
+
+export const SHOW_ONLY_GROUP = "Show only this group";
+
+/** Can a box be shown alone? A group of the shown graph can; one inside an expanded call, and a stack of several, cannot. */
+export function isGroupKey(key: string): boolean {
+  return key.startsWith("g:") && !key.includes(">");
+}
 
 /** What pictures are saved on. Light text would be lost on white. */
 function paperOf({ background, theme }: Session): Paper {

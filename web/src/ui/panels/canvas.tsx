@@ -5,6 +5,7 @@ import type { Size } from "../../core/base/camera";
 import { BoxKind } from "../../core/program/types";
 import { boxTooltip, edgeTooltip } from "../../core/scene/tooltips";
 import { plural } from "../../core/view/boxes/texts";
+import { titleOf } from "../../core/view/choose/keys";
 import type { Session } from "../session";
 import { DEEPEST } from "../state/view";
 import { actions } from "./actions";
@@ -204,7 +205,7 @@ function Banners({
     const { around, hops } = view;
     rows.push(
       <p class="banner" key="around">
-        Showing {hops} {hops === 1 ? "hop" : "hops"} around {clipped(around.join(", "), 60)}
+        Showing {hops} {hops === 1 ? "hop" : "hops"} around {clipped(around.map(titleOf).join(", "), 60)}
         <button type="button" onClick={() => session.change({ ...view, hops: hops + 1 }, { look: "fit" })}>
           One more hop
         </button>

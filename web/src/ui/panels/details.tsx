@@ -2,19 +2,19 @@
 import type { JSX } from "preact";
 import { BACKWARD_OF, CODE_ATTR, LINES_ATTR } from "../../core/program/names";
 import { bytesText, shortNumber } from "../../core/text/quantities";
-import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/protocol";
 import { useAnswer } from "../dock/asked";
+import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/protocol";
 import type { Session } from "../session";
 import { ALL, enterGraph, walkedGraphs } from "../state/view";
 import { NodeReasons, WHY } from "../timeline/reasons";
 import { NodeChanges, NodeHistory, PassDetails } from "../timeline/story";
+import { actions, copy, isGroupKey, SHOW_ONLY_GROUP } from "./actions";
 import { Breakable } from "./breakable";
-import { actions, copy } from "./actions";
+import { EdgeDetails } from "./edgeDetails";
+import { FoldedIn, foldings } from "./folded";
 import { Chain, Gradient, SavedForBackward } from "./gradient";
 import { Icon } from "./icons";
 import { KernelCode, SourceLines } from "./kernelCode";
-import { EdgeDetails } from "./edgeDetails";
-import { FoldedIn, foldings } from "./folded";
 import { NodeLink } from "./nodeLink";
 import { clipped } from "./outline";
 import { OutputDetails } from "./outputDetails";
@@ -193,6 +193,16 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
         <button type="button" class="tool" onClick={() => session.stage?.reveal([item], true)}>
           Zoom to it
         </button>
+        {isGroupKey(facts.key) && (
+          <button
+            type="button"
+            class="tool"
+            data-hint="This group alone, with what goes in and out of it"
+            onClick={() => actions.isolateGroup(session, facts.key)}
+          >
+            {SHOW_ONLY_GROUP}
+          </button>
+        )}
       </div>
       <Section
         title={

@@ -6,7 +6,7 @@ import type { MenuAt } from "../pointing";
 import type { Session } from "../session";
 import { ALL, enterGraph } from "../state/view";
 import { WHY } from "../timeline/reasons";
-import { actions, copy } from "./actions";
+import { actions, copy, isGroupKey, SHOW_ONLY_GROUP } from "./actions";
 import { showPaths } from "./details";
 import { foldings } from "./folded";
 import { type MenuEntry, MenuList } from "./menuList";
@@ -76,6 +76,7 @@ function boxEntries(session: Session, item: number): MenuEntry[] {
     },
     ...(facts ? foldings(session, facts) : []),
     { text: "Zoom to it", press: "z", run: () => session.stage?.reveal([item], true) },
+    isGroupKey(scene.key[box]) && { text: SHOW_ONLY_GROUP, run: () => actions.isolateGroup(session, scene.key[box]) },
     node >= 0 && { text: "Isolate (2 hops)", run: () => void actions.isolate(session, node) },
     node >= 0 && session.timeline.exists && !session.timeline.compares && { text: WHY, run: () => session.timeline.explain() },
     node >= 0 && { text: "Highlight upstream", run: () => session.change({ ...view, upstream: ALL, downstream: 0 }) },

@@ -49,6 +49,11 @@ export function outputOf(key: string): number | undefined {
   return output === undefined ? undefined : Number(output);
 }
 
+/** What a person calls the node or group that a key or an id names: the group's last name. */
+export function titleOf(key: string): string {
+  return /^[gx]:/.test(key) ? unescapeName(key.slice(key.lastIndexOf("/") + 1).replace(/^[gx]:/, "")) : key;
+}
+
 const SPECIAL = /[%/>@]/;
 
 export function escapeName(name: string): string {
