@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -65,6 +66,25 @@ def test_what_torch_refuses_is_exported_in_another_way() -> None:
     program = opscope.capture(Fixed(), torch.ones(2, 8), dynamic_shapes=batch)
     assert program.attrs["notes"][0].startswith("Exported without dynamic_shapes, for the sizes of these inputs only, because ")
     assert program.main["x"].outputs[0].shape == (2, 8)
+
+
+def test_strict_and_not_strict_are_tried_in_place_of_each_other() -> None:
+    """Dynamo translates NumPy, which fake tensors refuse; what ends Dynamo's graph is only run without it."""
+
+    class Numpy(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.from_numpy(np.sin(x.numpy())) + 1
+
+    class Broken(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            torch._dynamo.graph_break()
+            return x.sin()
+
+    for model, asked, taken in ((Numpy(), False, True), (Broken(), True, False)):
+        program = opscope.capture(model, torch.ones(3), strict=asked)
+        assert "aten.sin.default" in [node.op for node in program.main]
+        (note,) = program.attrs["notes"]
+        assert note.startswith(f"Exported with strict={taken}, because torch.export refuses it otherwise (")
 
 
 @pytest.mark.parametrize(

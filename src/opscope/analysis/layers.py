@@ -7,6 +7,7 @@ models, each operation is a layer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from opscope.program import (
 )
 from opscope.readers.torch.measure import Layer, Measured
 
+_MOST_NAMED = 4
 _ACCUMULATE = "AccumulateGrad"
 """What an autograd graph has in place of a parameter."""
 
@@ -81,6 +83,8 @@ class _Layers:
         """Whether nodes have all their operands. Autograd functions do not: only their outputs are known."""
         self.calls = [_Call.of(Layer("", program.name, 0, -1))]
         self.number: dict[Path, int] = {(): 0}
+        self.uncounted: Counter[str] = Counter()
+        """Operations whose multiply-adds the graph does not determine."""
 
     def scope(self, node: Node) -> Path:
         """The layer that a node belongs to."""
@@ -141,6 +145,8 @@ class _Layers:
             count = self._count_called(graph, node)
         elif self.computes:
             count = multiply_adds(graph, node)
+        if count is None and self.computes:
+            self.uncounted[node.op] += 1
         layer = call.layer
         layer.flops = None if count is None or layer.flops is None else layer.flops + 2 * count
         kernel = kernel_of(node.op, shapes, node.attrs)
@@ -219,7 +225,18 @@ class _Layers:
             input_bytes=_bytes(node for node in program.main if node.role == "input") if self.computes else None,
             saved_bytes=None,
             flops=layers[0].flops,
+            note="; ".join([*self._missing(), *map(str, program.attrs.get("notes", ()))]),
         )  # fmt: skip
+
+    def _missing(self) -> list[str]:
+        """What the table does not count."""
+        count = self.uncounted.total()
+        ops = ", ".join(list(self.uncounted)[:_MOST_NAMED]) + (", …" if len(self.uncounted) > _MOST_NAMED else "")
+        return (
+            [f"multiply-adds are unknown: the graph does not determine those of {count:,} operation{'s' * (count != 1)} ({ops})"]
+            if count
+            else []
+        )
 
 
 def _values(source: Node, index: int) -> Iterator[tuple[ValueRef, TensorType]]:
