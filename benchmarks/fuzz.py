@@ -171,10 +171,9 @@ class Fuzzer:
             self.state.faults = [fault for fault in self.state.faults if not fault.startswith(f"{number} ")]
 
     def _origin(self, kind: str, rng: random.Random) -> Path:
-        """What to damage: as often a real file as one of the pool, where small files, which are read faster, come more often."""
-        if rng.random() < 0.5 or not self.pool[kind]:
-            return rng.choice(self.seeds[kind])
-        return min((rng.choice(self.pool[kind]) for _ in range(2)), key=lambda path: path.stat().st_size)
+        """What to damage: as often a real file as one of the pool. Small files, which are read faster, come more often."""
+        files = self.seeds[kind] if rng.random() < 0.5 or not self.pool[kind] else self.pool[kind]
+        return min((rng.choice(files) for _ in range(2)), key=lambda path: path.stat().st_size)
 
     def _outcome(self, path: Path, kind: str, number: int, reached: int) -> tuple[str, bool]:
         """The signature of an input's outcome, and whether the input is worth damaging further."""

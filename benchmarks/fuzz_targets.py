@@ -89,7 +89,7 @@ OVERLAYS = {
 _SLOW = ("aitemplate", "data", "fx_text", "hidet", "output_code", "recording", "snapshots_dump", "style", "xla_dump", "xplane")
 _SLOWER = ("hlo_proto", "kineto")
 _SLOWEST = ("aitemplate_dump", "fx_texts_dump", "hidet_dump", "torch_debug_dump", "torch_trace")
-WEIGHTS = {**dict.fromkeys(_SLOW, 0.4), **dict.fromkeys(_SLOWER, 0.2), **dict.fromkeys(_SLOWEST, 0.1)}
+WEIGHTS = {**dict.fromkeys(_SLOW, 0.25), **dict.fromkeys(_SLOWER, 0.1), **dict.fromkeys(_SLOWEST, 0.05)}
 """How often a kind comes that takes long, where quick ones (up to 2 ms for an input) come once."""
 
 

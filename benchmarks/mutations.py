@@ -36,7 +36,7 @@ def mutated(data: bytes, kind: str, rng: random.Random) -> bytes:
         try:
             by_structure = _BY_KIND.get(kind, _words)
             data = by_structure(data, rng) if kind == "dump" or rng.random() < 0.8 else _bytes(data, rng)
-        except (ValueError, RecursionError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, sqlite3.Error):
+        except (ValueError, LookupError, RecursionError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, sqlite3.Error):
             data = _bytes(data, rng)  # an earlier damage has destroyed the structure
     return data
 
