@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from opscope.terminal import say_file
 
 STANDARD_OUTPUT = Path("-")
 _LONGEST_ABBREVIATION = len("html")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Python does not say of a full disk which file did not fit, or names the one that was copied."""
 
 
 @contextmanager
@@ -23,12 +26,13 @@ def whole_file(target: Path) -> Iterator[Path]:
     A target that cannot be replaced (standard output, a device) gets a copy of the bytes. The file is written in a directory that only
     this user can enter, so that nobody can put a link in its place.
     """
-    target = target if target == STANDARD_OUTPUT else Path(os.path.realpath(target))
+    named, target = target, target if target == STANDARD_OUTPUT else Path(os.path.realpath(target))
     is_copied = target == STANDARD_OUTPUT or (target.exists() and not target.is_file())
     directory = temporary_directory("opscope-part-") if is_copied else temporary_directory(".opscope-part-", target.parent)
     part = directory / "part"
     try:
-        yield part
+        with _blamed_on(named, part):
+            yield part
         if target == STANDARD_OUTPUT:
             say_file(part.read_bytes())
         elif is_copied:
@@ -39,6 +43,23 @@ def whole_file(target: Path) -> Iterator[Path]:
             part.replace(target)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def _blamed_on(target: Path, part: Path) -> Iterator[None]:
+    """Report what goes wrong with the part as an error of the file that was asked for."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL and str(part) not in (str(error.filename), str(error.filename2)):
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    except OpscopeError as error:
+        if str(part) in str(error):
+            for name, value in vars(error).items():
+                setattr(error, name, value.replace(str(part), str(target)) if isinstance(value, str) else value)
+            error.args = tuple(str(each).replace(str(part), str(target)) for each in error.args)
+        raise
 
 
 def check_target(target: Path) -> None:

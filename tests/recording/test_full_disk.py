@@ -215,3 +215,31 @@ def test_a_recording_that_was_killed_before_its_first_snapshot_says_so(tmp_path:
     path.write_bytes(b"")
     with pytest.raises(OpscopeError, match="is empty: nothing was recorded yet"):
         open_store(path)
+
+
+LIMITED_EXPORT = """
+import resource, sys
+from opscope.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+source, *targets = sys.argv[1:]
+print([main(["export", source, "-o", target, "--force"]) for target in targets])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+def test_an_export_without_room_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    """And not the part of it that is being written, nor the source."""
+    writer = StoreWriter(tmp_path / "run.opscope")
+    writer.add(program(0), "a")
+    writer.add(program(1, 400), "b")
+    writer.close()
+    targets = ["x.json", "x.html", "copy.opscope", "one.svg"]
+    for name in targets:
+        (tmp_path / name).write_bytes(b"old")
+    command = [sys.executable, "-c", LIMITED_EXPORT, "run.opscope", *targets]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "[2, 2, 2, 2]\n", done.stderr
+    lines = done.stderr.splitlines()
+    assert [line.partition(":")[0] for line in lines] == targets, done.stderr
+    assert all((tmp_path / name).read_bytes() == b"old" for name in targets)
+    assert {path.name for path in tmp_path.iterdir()} == {"run.opscope", *targets}, "nothing is left behind"
