@@ -117,10 +117,32 @@ def test_a_real_limit_on_the_file(tmp_path: Path) -> None:
     assert all(snapshot.program == program(int(snapshot.name[1:]), 200) for snapshot in recording)
 
 
+NO_ROOM = "PRAGMA max_page_count = 1; BEGIN; CREATE TABLE a (b); CREATE TABLE c (d); COMMIT;"
+
+
 def test_a_file_that_cannot_be_started_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("opscope.recording.store.store.SCHEMA", "PRAGMA max_page_count = 1; CREATE TABLE a (b); CREATE TABLE c (d);")
-    with pytest.raises(OpscopeError, match="cannot be written: database or disk is full"):
-        opscope.record(tmp_path / "run.opscope")
+    monkeypatch.setattr("opscope.recording.store.store.SCHEMA", NO_ROOM)
+    with pytest.raises(StoreError, match="cannot be written: database or disk is full"):
+        StoreWriter(tmp_path / "run.opscope")
+
+
+def test_a_disk_that_is_full_from_the_start_fails_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.opscope"
+    monkeypatch.setattr("opscope.recording.store.store.SCHEMA", NO_ROOM)
+    with opscope.record(path) as recorder:
+        recorder.set(producer="toy")
+        assert recorder.snapshot(program(0), "p0") == -1
+        monkeypatch.undo()
+        room(recorder._writer, None)
+        assert recorder.snapshot(program(1), "p1") == 0, "there is room now"
+    recording = opscope.open_recording(path)
+    assert [snapshot.name for snapshot in recording] == ["p1"] and recording[0].program == program(1)
+    assert recording.attrs["producer"] == "toy" and recording.attrs["finished"]
+    assert "1 snapshot could not be recorded" in capsys.readouterr().err
+    with pytest.raises(OpscopeError, match="no such directory"):
+        opscope.record(tmp_path / "absent" / "run.opscope")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, StoreError])

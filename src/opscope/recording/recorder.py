@@ -58,7 +58,7 @@ class Recorder:
     def __init__(
         self, path: str | Path | None, *, overwrite: bool, times: bool, directory: str | Path | None, sources: bool = False
     ) -> None:
-        self._writer = StoreWriter(path, overwrite=overwrite)
+        self._writer = StoreWriter(path, overwrite=overwrite, patient=True)
         self._times = times
         self._directory = None if directory is None else _empty_directory(Path(directory))
         self._sources: dict[str, str] | None = {} if sources else None

@@ -6,6 +6,7 @@ rest back in a private copy when the file is next opened. Opening a snapshot rea
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import shutil
@@ -33,36 +34,59 @@ _SET = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 class StoreError(OpscopeError):
     """A recording that cannot be written, usually because the disk is full. What was committed before stays."""
 
+    is_full = False
+
 
 class StoreWriter:
     """Adds snapshots to a new recording. Without a path, the recording is in memory.
 
-    If writing fails, the recording is as it was before, and the next write may succeed.
+    If writing fails, the recording is as it was before, and the next write may succeed. A `patient` writer may even begin on a full disk.
     """
 
-    def __init__(self, path: str | Path | None = None, *, overwrite: bool = False, attrs: Mapping[str, Any] = EMPTY) -> None:
+    def __init__(
+        self, path: str | Path | None = None, *, overwrite: bool = False, patient: bool = False, attrs: Mapping[str, Any] = EMPTY
+    ) -> None:
         self.path = None if path is None else Path(path)
         if self.path is not None:
             _clear(self.path, overwrite)
         self._encoder = Encoder()
         self._lock = threading.Lock()
         self._count = 0
-        with self._reporting():
-            self._connection = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=30, check_same_thread=False)
-            self._connection.executescript(SCHEMA)
-        self.set(**attrs)
+        self._has_begun = False
+        try:
+            with self._reporting():
+                self._connection = sqlite3.connect(":memory:" if self.path is None else self.path, timeout=30, check_same_thread=False)
+                self._begin()
+            self.set(**attrs)
+        except StoreError as error:
+            if not (patient and error.is_full):
+                raise
+
+    def _begin(self) -> None:
+        """Make the tables, once there is room for them."""
+        if not self._has_begun:
+            try:
+                self._connection.executescript(SCHEMA)
+            except BaseException:
+                self._connection.rollback()
+                raise
+            self._has_begun = True
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.OperationalError, OSError) as error:
-            raise StoreError(f"{self.path}: cannot be written: {error}") from None
+            failure = StoreError(f"{self.path}: cannot be written: {error}")
+            failure.is_full = getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(error, "errno", 0) == errno.ENOSPC
+            raise failure from None
 
     def set(self, **attrs: Any) -> None:
         """Set attributes of the whole recording, such as the compiler and the files that were skipped."""
-        with self._lock, self._reporting(), self._connection:
-            self._connection.executemany(_SET, _attr_rows(attrs))
+        with self._lock, self._reporting():
+            self._begin()
+            with self._connection:
+                self._connection.executemany(_SET, _attr_rows(attrs))
 
     def add(
         self,
@@ -80,6 +104,8 @@ class StoreWriter:
         with self._lock:
             index = self._count
             try:
+                with self._reporting():
+                    self._begin()
                 with self._reporting(), self._connection:
                     row = (index, _storable(module), json.dumps(pipeline), _storable(name), seconds, self._content(program))
                     self._connection.execute(
