@@ -90,6 +90,20 @@ def test_a_change_is_never_two_equal_texts() -> None:
     assert swapped.changes == (("operands", "b, a", "a, b"),)
 
 
+def test_what_follows_a_value_of_another_shape_has_changed() -> None:
+    """Twice as many heads change every type after them, but no operation is added or removed; equal ones are told apart by attributes."""
+    text = (
+        'HloModule m\nENTRY %main {{\n  %x = f32[{0}] parameter(0), metadata={{op_name="mlp.weight"}}\n  %n = f32[{0}] negate(%x)\n'
+        "  %low = f32[2] slice(%n), slice={{[0:2]}}\n  %high = f32[{1}] slice(%n), slice={{[2:{0}]}}\n"
+        "  %e = f32[2] exponential(%low)\n  %a = f32[{1}] abs(%high)\n  ROOT %r = (f32[2], f32[{1}]) tuple(%e, %a)\n}}\n"
+    )
+    hidden, new = renamed(text.format(8, 6))
+    difference = diff(parse(text.format(4, 2)), parse(hidden), match_by_name=False)
+    assert difference.added == difference.removed == ()
+    pairs = {a[1]: b[1] for a, b in difference.pairs()}
+    assert all(pairs[old] == new[old] for old in ("x", "n", "low", "high", "e", "a"))
+
+
 def test_a_graph_whose_name_another_has_now_is_called_what_it_is_called_now() -> None:
     """The old f is left behind as g, and a new f is called: not a change from f to f."""
     body = "{{\n  x.{0} = f32[4] parameter(0)\n  ROOT y.{0} = f32[4] {1}(x.{0})\n}}\n"

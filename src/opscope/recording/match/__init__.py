@@ -14,6 +14,7 @@ from typing import NamedTuple
 from opscope.program import NodeKey, Program
 from opscope.recording.match.absorb import absorbed
 from opscope.recording.match.derive import derive
+from opscope.recording.match.followers import match_followers
 from opscope.recording.match.indexed_program import Labels, Side
 from opscope.recording.match.names import match_clones, match_names, match_outputs, names_are_stable
 from opscope.recording.match.pairs import FREE, GROUPED, Pairs
@@ -132,6 +133,8 @@ class Matcher:
         copied = set(copies.values())
         if one_compilation:
             match_twins(pairs, copied, copies)
+        else:
+            match_followers(pairs, copied, copies)
         merged = {x: y for x, y in absorbed(pairs).items() if x not in copied}
         instead = replacements(pairs, copies, merged, made_anew=one_compilation)
         replaced = [Group(each.a, each.b, "slot" if each.decided else "undecided") for each in instead]

@@ -210,6 +210,10 @@ class Labels:
             crosses = self._crossings[one, other] = _cross(self._layer_parts[one], self._layer_parts[other])
         return crosses
 
+    def settings(self, node: Node) -> int:
+        """A number for the attributes that affect the result of a node."""
+        return self._details(node.details)[1]
+
     def _details(self, details: Details) -> tuple[int, int, int, int, int, int]:
         """The numbers of all details, of those that affect the result, of the place with some of them, of the place, of the layer, and of
         the op_name.
