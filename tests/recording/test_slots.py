@@ -208,6 +208,23 @@ def test_a_node_that_was_made_anew_at_its_place_is_itself() -> None:
     assert ("main", "neg.10") in match.a and match.evidence == "place"
 
 
+def test_of_several_operations_at_one_place_each_is_known_by_what_it_takes() -> None:
+    """As XLA partitions a program: everything is made anew with other shapes, and the products of one line have one op_name."""
+
+    def body(size: int, first: int) -> str:
+        kind, name = f"f32[{size}]{{0}}", 'metadata={op_name="jit(step)/mlp/mul"}'
+        return f"""%slice.{first} = {kind} slice(%x), slice={{[0:{size}]}}
+            %tanh.{first} = {kind} tanh(%slice.{first})
+            %exp.{first} = {kind} exponential(%slice.{first})
+            %mul.{first} = {kind} multiply(%exp.{first}, %tanh.{first}), {name}
+            %mul.{first + 1} = {kind} multiply(%mul.{first}, %tanh.{first}), {name}
+            %add.{first} = {kind} add(%mul.{first + 1}, %mul.{first})
+            ROOT %pad.9{first} = f32[8]{{0}} custom-call(%add.{first}, %exp.{first}), custom_call_target="f{size}" """
+
+    links = {id: match for match in compared(body(8, 1), body(4, 11)).matched for _, id in match.a}
+    assert [(links[id].b[0][1], links[id].evidence) for id in ("mul.1", "mul.2")] == [("mul.11", "place"), ("mul.12", "place")]
+
+
 def test_a_reshape_that_was_moved_behind_a_product_is_not_the_one_before_it() -> None:
     """XLA's own record (`original_value`) says that the new one has the value of the product."""
     before, product = (f'metadata={{op_name="jit(step)/{name}"}}' for name in ("broadcast", "mul"))

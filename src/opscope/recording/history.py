@@ -38,7 +38,8 @@ class Step(NamedTuple):
         old, new = _named(self.old), _named(self.new)
         rule = f" ({self.rule})" if self.rule else ""
         if self.kind == "changed":
-            return f"{new} changed: {'; '.join(map(str, self.changes))}{rule}"
+            what = "changed" if old == new else f"became {new}"
+            return f"{old} {what}: {'; '.join(map(str, self.changes))}{rule}"
         if self.kind == CARRIED:
             return "nothing"
         if self.kind in ("added", "removed"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-from opscope.recording.match.indexed_program import Side
+from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import Pairs
 
 _PATH = re.compile(r"\w[._/]\w")
@@ -35,17 +35,20 @@ def match_arguments(pairs: Pairs) -> int:
 
 
 def match_twins(pairs: Pairs, copied: Container[int], copies: Container[int]) -> None:
-    """Match operations that a pass made anew, with another type or other operands: the only ones of their kind at their place.
+    """Match operations that a pass made anew, with another type or other operands: the only ones of their kind at their place, or the only
+    ones there that take what such operations give.
 
     `copied` nodes of a, and their `copies` in b, have each other.
     """
     op_a, op_b = pairs.labels.of["op"]
-    xs = [x for x in pairs.free_a(range(len(pairs.a))) if x not in copied and pairs.labels.place[0][x]]
-    ys = [y for y in pairs.free_b(range(len(pairs.b))) if y not in copies and pairs.labels.place[1][y]]
+    place_a, place_b = pairs.labels.place
+    xs = [x for x in pairs.free_a(range(len(pairs.a))) if x not in copied and place_a[x]]
+    ys = [y for y in pairs.free_b(range(len(pairs.b))) if y not in copies and place_b[y]]
     pairs.current_evidence = "place"
-    pairs.by_class(
-        xs, [(op_a[x], pairs.labels.place[0][x]) for x in xs], ys, [(op_b[y], pairs.labels.place[1][y]) for y in ys], most=1
-    )  # fmt: skip
+    pairs.by_class(xs, [(op_a[x], place_a[x]) for x in xs], ys, [(op_b[y], place_b[y]) for y in ys], most=1)
+    taken_a = [(op_a[x], place_a[x], *(op_a[edge // TAGS] for edge in pairs.a.operands[x])) for x in xs]
+    taken_b = [(op_b[y], place_b[y], *(op_b[edge // TAGS] for edge in pairs.b.operands[y])) for y in ys]
+    pairs.by_class(xs, taken_a, ys, taken_b, most=1)
     pairs.current_evidence = "neighbourhood"
 
 
