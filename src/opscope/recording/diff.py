@@ -424,13 +424,22 @@ def _smaller(a: Program, b: Program, matcher: Matcher) -> Diff:
         return without.instead_of(f"by name there would be at least {at_least:,} differences")
     by_name = by_name or Diff(a, b, matcher.finish(names))
     takes_names = plausible
-    for one, other in ((by_name.size, without.size), (by_name.single_differences, without.single_differences)):
+    for one, other in _measures(by_name, without):
         if min(one, other) < max(one, other) * _CLEARLY:
             takes_names = one < other
             break
     if takes_names:
         return by_name.instead_of(f"by structure there would be {without.size:,} differences")
     return without.instead_of(f"by name there would be {by_name.size:,} differences")
+
+
+def _measures(one: Diff, other: Diff) -> Iterator[tuple[int, int]]:
+    """How large two diffs are, and how coherent: the same change in every layer is one row."""
+    from opscope.recording.change_groups import change_groups
+
+    yield one.size, other.size
+    yield one.single_differences, other.single_differences
+    yield len(change_groups(one)), len(change_groups(other))
 
 
 def _without_names(a: Program, b: Program, matcher: Matcher) -> Diff:
