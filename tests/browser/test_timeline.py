@@ -13,7 +13,7 @@ import opscope
 from browser.harness import Open, Viewer, until
 from browser.recordings import record_toy, renamed, rewritten, start, without_idle
 from browser.test_access import findings
-from opscope.program import ProgramBuilder, TensorType
+from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.model import Origin
 from opscope.recording.sources import open_recording
 from opscope.render import write as write_picture
@@ -178,6 +178,33 @@ def test_filters_by_name_and_by_the_selected_node(viewer: Viewer) -> None:
     viewer.press("Changed this node")
     texts = [text.split("\n")[0] for text in options(viewer).all_inner_texts()]
     assert texts == ["dce"]
+
+
+def test_the_passes_of_a_group_are_its_own_and_not_those_of_the_node_before(open_address: Open, tmp_path: Path) -> None:
+    def program(first: str, second: str) -> Program:
+        builder = opscope.ProgramBuilder("model", "main")
+        main = builder.graph("main")
+        main.node("x", "parameter", role="input")
+        for layer, precision in (("first", first), ("second", second)):
+            main.node(f"{layer}.dot", "dot", [("x", 0)], attrs={"precision": precision}, scope=(layer,))
+            main.node(f"{layer}.exp", "exponential", [(f"{layer}.dot", 0)], scope=(layer,))
+            main.outputs.append((f"{layer}.exp", 0))
+        return builder.build()
+
+    path = tmp_path / "layers.opscope"
+    with opscope.record(path) as rec:
+        rec.snapshot(program("low", "low"), "start")
+        rec.snapshot(program("high", "low"), "raise first")
+        rec.snapshot(program("high", "high"), "raise second")
+    write([open_recording(path)], tmp_path / "layers.html", ViewOptions())
+    viewer = open_address((tmp_path / "layers.html").as_uri())
+    select_node(viewer, "first.dot")
+    viewer.search("")
+    viewer.press("Changed this node")
+    assert [text.split("\n")[0] for text in options(viewer).all_inner_texts()] == ["raise first"]
+    viewer.row("second").click()
+    assert viewer.idle()["selection"] == ["g:second"]
+    until(lambda: [text.split("\n")[0] for text in options(viewer).all_inner_texts()] == ["raise second"])
 
 
 def test_side_by_side_keeps_selection_and_pass_in_step(viewer: Viewer) -> None:
