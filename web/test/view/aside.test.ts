@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { buildView } from "../../src/core/view";
 import { reveal } from "../../src/core/view/reveal";
-import { boxNamed } from "./asText";
+import { boxNamed, edgeLines } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
 
 const counter = (id: string): NodeSketch => ({ id, op: "get_attr", role: "buffer", types: ["s64[]"] });
@@ -12,6 +12,36 @@ const model: NodeSketch[] = [
   { id: "b", op: "exp", inputs: ["a"], scope: "block" },
   { id: "y", op: "output", role: "output", inputs: ["b"] },
 ];
+
+describe("operations whose results lead nowhere", () => {
+  const dead: NodeSketch[] = [
+    { id: "eq", op: "equal", inputs: ["a"], scope: "block" },
+    { id: "count", op: "reduce", inputs: ["eq"], scope: "block" },
+  ];
+  const viewOf = (nodes: NodeSketch[], spec = {}) => buildView(makeProgram([{ name: "main", nodes }]), { depth: 9, ...spec });
+  const more: NodeSketch[] = Array.from({ length: 4 }, (_, i) => ({ id: `c${i}`, op: "exp", inputs: [i ? `c${i - 1}` : "b"] }));
+  const withDead = (nodes: NodeSketch[]): NodeSketch[] => [...model.slice(0, 3), ...nodes, ...more, { ...model[3], inputs: ["c3"] }];
+
+  it("are one box without the edges into it, and where they are if it is expanded", () => {
+    const view = viewOf(withDead(dead));
+    const box = boxNamed(view, "r:unconnected");
+    expect([view.title[box], view.subtitle[box]]).toEqual(["unused", "2 nodes"]);
+    expect(Array.from(view.edgeTarget)).not.toContain(box);
+    const open = viewOf(withDead(dead), { open: ["r:unconnected"] });
+    expect(edgeLines(open)).toContain("n:a -> n:eq");
+  });
+
+  it("are drawn where they are if they write to an operand, call a graph, or are most of the graph", () => {
+    const written = dead.map((node) => (node.id === "count" ? { ...node, op: "add_" } : node));
+    const unknown = dead.map((node) => (node.id === "count" ? { ...node, category: "other" as const } : node));
+    for (const nodes of [
+      withDead(written),
+      withDead(unknown),
+      [...model.slice(0, 2), ...["", "2", "3"].flatMap((copy) => dead.map((node) => ({ ...node, id: node.id + copy }))), ...model.slice(2)],
+    ])
+      expect(viewOf(nodes).title).not.toContain("unused");
+  });
+});
 
 describe("unconnected nodes", () => {
   const unused: NodeSketch[] = [

@@ -133,7 +133,9 @@ describe("any view of any graph", () => {
           for (let i = program.inputs.start[n]; i < program.inputs.start[n + 1]; i++) {
             const source = program.inputs.value[i];
             all++;
-            if (view.boxOfNode[n] === view.boxOfNode[source] && (source !== n || view.kind[view.boxOfNode[n]] !== BoxKind.Node)) {
+            const unused = view.key[view.boxOfNode[n]] === "r:unconnected" && !view.open[view.boxOfNode[n]];
+            if (unused && view.boxOfNode[n] !== view.boxOfNode[source]) hidden++;
+            else if (view.boxOfNode[n] === view.boxOfNode[source] && (source !== n || view.kind[view.boxOfNode[n]] !== BoxKind.Node)) {
               hidden += source === n && view.kind[view.boxOfNode[n]] === BoxKind.Call ? 0 : 1;
             }
           }

@@ -23,6 +23,7 @@ import { addStubs } from "./boxes/stubs";
 import { readSubset } from "./choose/subset";
 import { tiedTexts } from "./groups/tiedWeights";
 import { groupTree } from "./groups/tree";
+import { withoutUnused } from "./boxes/unconnected";
 import { addValues } from "./boxes/values";
 
 /** Builds the view that a specification describes; without a depth, as deep as fits on a page. */
@@ -66,6 +67,7 @@ export function build(program: ProgramData, spec: ViewSpec): Visible {
     ? { before: new Int32Array(program.nodeCount), after: new Int32Array(program.nodeCount) }
     : undefined;
   connectAll(placement, edges, omitted);
+  withoutUnused(placement, edges);
   if (edges.kind.includes(EdgeKind.Carried)) remarks.push("Dashed arrows lead to the next iteration of a loop.");
   if (!subset || subset.showsOmitted) showResult(placement, edges);
   if (omitted) showOmitted(placement, edges, omitted);

@@ -1,9 +1,10 @@
-/** One box for the nodes of the shown graph that nothing connects with the rest. */
+/** One box for the nodes of the shown graph that nothing connects with the rest, and for operations whose results lead nowhere. */
 import { isArgument } from "../../program/roles";
 import { BoxKind } from "../../program/types";
 import { UNCONNECTED } from "../choose/keys";
+import type { Edges } from "../edges/edges";
 import { isOpen } from "../choose/options";
-import { findUnconnected } from "../groups/unconnected";
+import { findUnconnected, findUnused } from "../groups/unconnected";
 import { Fate } from "./fates";
 import type { Instance } from "./instance";
 import type { Placement } from "./placement";
@@ -27,7 +28,8 @@ export function mayBeAside(
 ): ((node: number) => boolean) | undefined {
   if (instance.outer || instance.flat || included || options.allNodes) return undefined;
   const unconnected = findUnconnected(traits);
-  return (node) => unconnected[node] === 1 && fates[node - instance.first] === Fate.Shown;
+  const unused = findUnused(traits);
+  return (node) => (unconnected[node] === 1 || unused[node] === 1) && fates[node - instance.first] === Fate.Shown;
 }
 
 /** The box of the nodes that are put aside and not inside a closed group; undefined if there are none. */
@@ -41,11 +43,13 @@ export function placeUnconnected(
   const mayBe = mayBeAside(placement, instance, fates);
   if (!mayBe) return undefined;
   const isMember = (node: number): boolean => mayBe(node) && isSeen(tree.nodeGroup[node]);
-  let [members, alone, last] = [0, true, -1];
+  const unconnected = findUnconnected(traits);
+  let [members, alone, last, reads] = [0, true, -1, false];
   for (let n = instance.first; n < instance.first + instance.count; n++) {
     if (!isMember(n)) continue;
     members++;
     last = n;
+    if (!unconnected[n] && !isArgument(traits.program.nodeRole[n])) reads = true;
     if (isArgument(traits.program.nodeRole[n]) || tree.nodeGroup[n] >= 0) alone = false;
   }
   if (members === 0 || (members < FEWEST && alone)) return undefined;
@@ -53,7 +57,14 @@ export function placeUnconnected(
   const open = isOpen(options, UNCONNECTED, LEVEL, groupDepth);
   boxes.open[box] = open ? 1 : 0;
   boxes.expandable[box] = open ? 0 : 1;
-  boxes.title[box] = "unconnected";
+  boxes.title[box] = reads ? "unused" : "unconnected";
   boxes.subtitle[box] = members === 1 ? nodeTitle(traits.program, last, false) : plural(members, "node");
   return { box, isMember };
+}
+
+/** What unused operations read is not drawn while their box is collapsed: it leads nowhere. */
+export function withoutUnused({ boxes }: Placement, edges: Edges): void {
+  const box = boxes.key.indexOf(UNCONNECTED);
+  if (box >= 0 && !boxes.open[box])
+    edges.remove(Uint8Array.from(edges.target.subarray(0, edges.count), (target) => Number(target === box)));
 }
