@@ -101,6 +101,7 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/layout_graphs.py gpt2 .bench/transformer{4,4_lowered,24,24_lowered}.hlo .bench/transformer24.hlo --open
 	node benchmarks/layout/run.mjs --keep .bench/layout_{gpt2,transformer4,transformer4_lowered,transformer24,transformer24_lowered,transformer24_open}.json
 	$(BIN)/python benchmarks/viewer.py --keep
+	$(BIN)/python benchmarks/empty_room.py --keep
 	$(BIN)/python benchmarks/large.py --keep
 	$(BIN)/python benchmarks/large_inputs.py --keep
 	$(BIN)/python benchmarks/report.py

@@ -62,6 +62,7 @@ OTHERS = {
     "inferred_halves": "Forward and backward without names",
     "structure": "Repeated blocks without names",
     "zoo": "Public models and programs",
+    "empty_room": "Empty room in Expand all",
     "large": "A program of a million nodes",
     "large_inputs": "Large inputs",
     "fuzz": "Damaged files",

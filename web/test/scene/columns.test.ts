@@ -1,7 +1,11 @@
 /** Where very long pictures are cut. */
 import { describe, expect, it } from "vitest";
-import { cutLines, evenColumns, type Flow, Frontier, outermostFrames } from "../../src/core/scene/wrap/cuts";
-import type { Visible } from "../../src/core/program/types";
+import { layoutCompound } from "../../src/core/layout";
+import { BoxKind, type Visible } from "../../src/core/program/types";
+import { buildScene, measure, wrap } from "../../src/core/scene";
+import { evenCuts, type Flow, Frontier } from "../../src/core/scene/wrap/cuts";
+import { type Columns, pagesOf } from "../../src/core/scene/wrap/pages";
+import { type BoxLiteral, type EdgeLiteral, NO_PROGRAM, visibleOf } from "./fixtures";
 
 /** Outermost frames below each other, each with a chain of boxes of 100 px. */
 function frames(sizes: readonly { readonly across: number; readonly boxes: number }[]): { visible: Visible; flow: Flow } {
@@ -25,34 +29,104 @@ function frames(sizes: readonly { readonly across: number; readonly boxes: numbe
   return { visible, flow };
 }
 
-function lengths({ visible, flow }: ReturnType<typeof frames>, columns: number): number[] {
-  const cuts = cutLines(new Frontier(visible, flow.v, flow.vSize), outermostFrames(visible, flow), flow, columns);
-  return [...cuts, flow.along].map((end, i) => end - (i ? cuts[i - 1] : 0));
+type Step = ReturnType<typeof frames>;
+
+const frontierOf = ({ visible, flow }: Step) => new Frontier(visible, flow.v, flow.vSize);
+const pages = (step: Step) => pagesOf(step.visible, step.flow, frontierOf(step), "TB");
+const lengths = (cuts: readonly number[], { flow }: Step) => [...cuts, flow.along].map((end, i) => end - (i ? cuts[i - 1] : 0));
+
+/** How long each page is: in each of its rows, its longest column. */
+function pageLengths({ cuts, pages }: Columns, step: Step): number[] {
+  const long = lengths(cuts, step);
+  return pages.map((rows) => rows.reduce((sum, row) => sum + Math.max(...row.map((column) => long[column])), 0));
 }
 
 describe("columns", () => {
   it("end within a screen at half size of each other, though a frame ends elsewhere", () => {
-    const found = lengths(frames(Array.from({ length: 12 }, () => ({ across: 6000, boxes: 290 }))), 7);
+    const step = frames(Array.from({ length: 12 }, () => ({ across: 6000, boxes: 290 })));
+    const found = lengths(evenCuts(frontierOf(step), step.flow.along, 7), step);
     expect(found).toHaveLength(7);
     expect(Math.max(...found) - Math.min(...found)).toBeLessThanOrEqual(2000);
   });
 
-  it("are as many as make frames of unlike breadth end together", () => {
+  it("are all of one breadth where frames are alike, or small", () => {
+    expect(pages(frames(Array.from({ length: 12 }, () => ({ across: 6000, boxes: 290 }))))).toBeUndefined();
     const step = frames([
-      { across: 2000, boxes: 1500 },
+      { across: 2000, boxes: 60 },
       { across: 6500, boxes: 4700 },
-      { across: 1500, boxes: 750 },
     ]);
-    const columns = evenColumns(outermostFrames(step.visible, step.flow), step.flow, "TB")!;
-    const found = lengths(step, columns);
-    expect(Math.min(...found)).toBeGreaterThan(0.7 * Math.max(...found));
+    expect(pages(step)).toBeUndefined();
+  });
+});
+
+describe("pages", () => {
+  const step = frames([
+    { across: 2000, boxes: 1500 },
+    { across: 6500, boxes: 4700 },
+    { across: 1500, boxes: 750 },
+  ]);
+
+  it("end together, whatever is on them", () => {
+    const found = pageLengths(pages(step)!, step);
+    expect(found.length).toBeGreaterThan(3);
+    expect(Math.max(...found) - Math.min(...found)).toBeLessThanOrEqual(3000);
   });
 
-  it("have no place of their own for what would leave most of one empty", () => {
-    const step = frames([
-      { across: 1200, boxes: 9000 },
-      { across: 4700, boxes: 150 },
-    ]);
-    expect(evenColumns(outermostFrames(step.visible, step.flow), step.flow, "TB")).toBeUndefined();
+  it("have every column once, in the order of the flow", () => {
+    const { cuts, pages: found } = pages(step)!;
+    expect(found.flat(2)).toEqual(Array.from({ length: cuts.length + 1 }, (_, column) => column));
+    expect(lengths(cuts, step).every((length) => length > 0)).toBe(true);
+  });
+
+  it("have what is narrow in columns beside each other, above what follows", () => {
+    const [first] = pages(
+      frames([
+        { across: 1200, boxes: 200 },
+        { across: 4700, boxes: 1200 },
+      ]),
+    )!.pages;
+    expect(first.map((row) => row.length)).toEqual([3, 1]);
+  });
+
+  it.each(["TB", "LR"] as const)("overlap nothing, and have every box in its frame (%s)", (direction) => {
+    const boxes: BoxLiteral[] = [];
+    const edges: EdgeLiteral[] = [];
+    const chain = (frame: string, name: string, length: number) => {
+      for (let i = 0; i < length; i++) {
+        boxes.push({ id: `${name}.${i}`, subtitle: "f32[8]", parent: frame });
+        if (i) edges.push([`${name}.${i - 1}`, `${name}.${i}`]);
+      }
+    };
+    const frame = (id: string) => boxes.push({ id, kind: BoxKind.Group, open: true, parent: undefined });
+    frame("narrow");
+    chain("narrow", "a", 150);
+    frame("broad");
+    for (let i = 0; i < 40; i++) {
+      chain("broad", `b${i}`, 150);
+      edges.push(["a.149", `b${i}.0`]);
+    }
+    const visible = visibleOf(boxes, edges);
+    const layout = layoutCompound(measure(visible), { direction });
+    const scene = buildScene(NO_PROGRAM, visible, wrap(visible, layout, direction), { direction });
+    const right = (i: number) => scene.x[i] + scene.w[i];
+    const bottom = (i: number) => scene.y[i] + scene.h[i];
+    const items = scene.box.filter((box) => visible.title[box] === "narrow").length;
+    expect(items).toBeGreaterThan(1); // it is in several columns
+    const leaves = [...scene.box.keys()].filter((i) => !visible.open[scene.box[i]]);
+    const rows = new Map<string, number[]>();
+    for (const i of leaves) {
+      for (let column = Math.floor(scene.x[i] / 500); column <= right(i) / 500; column++)
+        for (let row = Math.floor(scene.y[i] / 500); row <= bottom(i) / 500; row++) {
+          const near = rows.get(`${column},${row}`) ?? [];
+          const hit = near.find((j) => scene.x[i] < right(j) && scene.x[j] < right(i) && scene.y[i] < bottom(j) && scene.y[j] < bottom(i));
+          expect(hit === undefined ? "" : `${visible.key[scene.box[i]]} is over ${visible.key[scene.box[hit]]}`).toBe("");
+          rows.set(`${column},${row}`, [...near, i]);
+        }
+    }
+    const outside = [...scene.parent.keys()].filter((i) => {
+      const around = scene.parent[i];
+      return around >= 0 && (scene.x[i] < scene.x[around] || right(i) > right(around) || bottom(i) > bottom(around));
+    });
+    expect(outside).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Where to break a long layout: how many columns, and between which ranks. */
+/** Where to break a long layout: how many columns of one breadth, and between which ranks. */
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
 
@@ -41,93 +41,26 @@ export function goodColumns(along: number, across: number, direction: "TB" | "LR
   return Math.max(1, Math.round(now * Math.sqrt(along / (GOOD_ASPECT[direction] * Math.max(across, 1)))));
 }
 
-/** Two outermost frames whose breadths differ by more than this, a screen at half size, are not in one column: much of it would be empty. */
-const ALIKE = 3200;
-/** What is shorter than this share of a column leaves less empty below something narrower than in a column of its own. */
-const LEAST_SECTION = 0.75;
 /** No cut is further than this from where columns would be equally long, so that they end within a screen at half size of each other. */
 const FARTHEST_CUT = 500;
-/** More columns than this are not tried to make the parts of a picture end together. */
-const MOST_COLUMNS = 60;
 
-/** What a picture that is empty counts against one that is e times too long or too broad. */
-const EMPTY = 4;
-
-/** A stretch of the flow that has columns of its own, and how broad it is on average. */
-interface Section {
-  readonly from: number;
-  readonly end: number;
-  readonly across: number;
-}
-
-/** The open frames that are in no other, along the flow. */
-export function outermostFrames({ boxCount, parent, open }: Visible, { v }: Flow): number[] {
-  const frames: number[] = [];
-  for (let box = 0; box < boxCount; box++) if (parent[box] < 0 && open[box]) frames.push(box);
-  return frames.sort((a, b) => v[a] - v[b]);
-}
-
-/** What is between the places where two long outermost frames of very different breadth meet. */
-function sections(frames: readonly number[], { v, uSize, vSize, along, across }: Flow, share: number): Section[] {
-  const long = frames.filter((box) => vSize[box] > share * LEAST_SECTION);
-  const found: Section[] = [];
+/** Ends of columns of about the same length along the flow, in order; the last column has none. */
+export function evenCuts(frontier: Frontier, along: number, columns: number): number[] {
+  const cuts: number[] = [];
+  const share = along / columns;
   let from = 0;
-  let [area, length] = [0, 0];
-  for (let i = 0; i < long.length; i++) {
-    const [a, b] = [long[i], long[i + 1]];
-    area += uSize[a] * vSize[a];
-    length += vSize[a];
-    if (b === undefined || v[b] < v[a] + vSize[a] || Math.abs(uSize[a] - uSize[b]) <= ALIKE) continue;
-    const end = (v[a] + vSize[a] + v[b]) / 2;
-    found.push({ from, end, across: area / length });
-    [from, area, length] = [end, 0, 0];
-  }
-  return [...found, { from, end: along, across: length ? area / length : across }];
-}
-
-const columnsFor = ({ from, end }: Section, share: number): number => Math.max(1, Math.round((end - from) / share));
-
-/** How many columns make sections end together and the picture well shaped; undefined where one section is best. */
-export function evenColumns(frames: readonly number[], flow: Flow, direction: "TB" | "LR"): number | undefined {
-  let best: number | undefined;
-  let least = Number.POSITIVE_INFINITY;
-  for (let columns = 2; columns <= MOST_COLUMNS; columns++) {
-    const share = flow.along / columns;
-    const parts = sections(frames, flow, share);
-    const along = Math.max(...parts.map((part) => (part.end - part.from) / columnsFor(part, share)));
-    const across = parts.reduce((sum, part) => sum + columnsFor(part, share) * part.across, 0);
-    const filled = parts.reduce((sum, part) => sum + (part.end - part.from) * part.across, 0) / (along * across);
-    const flaws = offAspect(along, across, direction) + EMPTY * (1 - filled);
-    if (flaws < least) [least, best] = [flaws, parts.length > 1 ? columns : undefined];
-  }
-  return best;
-}
-
-/** Ends of the columns along the flow, in order; the last column has none. */
-export function cutLines(frontier: Frontier, frames: readonly number[], flow: Flow, columns: number): number[] {
-  const share = flow.along / columns;
-  if (columns === 1) return [];
-  const cuts: number[] = [];
-  for (const section of sections(frames, flow, share)) {
-    cuts.push(...evenCuts(frontier, section.from, section.end, columnsFor(section, share)));
-    if (section.end < flow.along) cuts.push(section.end);
-  }
-  return cuts;
-}
-
-/** Cuts between two places along the flow that make this many columns of about the same length. */
-function evenCuts(frontier: Frontier, begin: number, along: number, columns: number): number[] {
-  const cuts: number[] = [];
-  const share = (along - begin) / columns;
-  let from = begin;
   for (let column = 1; column < columns; column++) {
-    const ideal = Math.max(from + share * 0.5, begin + column * share);
-    const best = frontier.bestCut(ideal, Math.min(share * 0.3, FARTHEST_CUT), from);
+    const best = cutNear(frontier, Math.max(from + share * 0.5, column * share), share, from);
     if (best === undefined || best >= along - GAP) continue;
     cuts.push(best);
     from = best;
   }
   return cuts;
+}
+
+/** Where to end a column of about this length that begins at `from`. */
+export function cutNear(frontier: Frontier, ideal: number, length: number, from: number, farthest = FARTHEST_CUT): number | undefined {
+  return frontier.bestCut(ideal, Math.min(length * 0.3, farthest), from);
 }
 
 /** Counts what a cut at a place would run through, by binary search in sorted ends. */

@@ -9,11 +9,11 @@ import { sortByKey, upTo } from "../../base/arrays";
 import { bucketBy } from "../../base/csr";
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
-import { below, cutLines, evenColumns, type Flow, Frontier, goodColumns, offAspect, outermostFrames } from "./cuts";
-import { EdgeItems, STUB_ROOM } from "./edges";
 import { depths, type Placed } from "../placed";
+import { below, evenCuts, type Flow, Frontier, goodColumns, offAspect } from "./cuts";
+import { EdgeItems, STUB_ROOM } from "./edges";
+import { COLUMN_GAP, type Columns, columnsBeside, pagesOf } from "./pages";
 
-const COLUMN_GAP = 56;
 const PADDING = 14;
 const TITLE_LINE = 26;
 /** The space for "name (continued)" above what continues. */
@@ -26,21 +26,24 @@ export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" |
     ? { u: x, v: y, uSize: w, vSize: h, along: height, across: width }
     : { u: y, v: x, uSize: h, vSize: w, along: width, across: height };
   const frontier = new Frontier(visible, flow.v, flow.vSize, layout.far);
-  const frames = outermostFrames(visible, flow);
-  const even = evenColumns(frames, flow, direction);
-  if (even !== undefined) return new Wrapping(visible, layout, flow, down, cutLines(frontier, frames, flow, even)).run();
+  const columns = pagesOf(visible, flow, frontier, direction) ?? columnsBeside(cutsOfOneBreadth(visible, flow, frontier, direction));
+  return new Wrapping(visible, layout, flow, down, columns).run();
+}
+
+/** As many columns as bring the picture near a good aspect. */
+function cutsOfOneBreadth(visible: Visible, flow: Flow, frontier: Frontier, direction: "TB" | "LR"): readonly number[] {
   const few = goodColumns(flow.along, flow.across, direction);
-  let cuts = cutLines(frontier, frames, flow, few);
+  let cuts = evenCuts(frontier, flow.along, few);
   let shape = shapeOf(visible, flow, cuts);
   // Columns are narrower than the whole was, so more of them may fit: try as many as that suggests, and half way there.
   const many = goodColumns(...shape, direction, few);
   for (const columns of new Set([many, Math.round((few + many) / 2)])) {
     if (columns <= few) continue;
-    const other = cutLines(frontier, frames, flow, columns);
+    const other = evenCuts(frontier, flow.along, columns);
     const otherShape = shapeOf(visible, flow, other);
     if (offAspect(...otherShape, direction) < offAspect(...shape, direction)) [cuts, shape] = [other, otherShape];
   }
-  return new Wrapping(visible, layout, flow, down, cuts).run();
+  return cuts;
 }
 
 /** How long and broad the picture becomes with these cuts, by its boxes alone. */
@@ -71,6 +74,8 @@ class Wrapping {
   private column: Int32Array;
   private readonly lastColumn: Int32Array;
   private readonly columns: number;
+  private readonly cuts: Columns["cuts"];
+  private readonly pages: Columns["pages"];
   /** The innermost frame in several columns that contains each box, or is it; -1: none. */
   private readonly spanning: Int32Array;
   /** Item of frame f in column c, if f is in several: itemOf.get(f * columns + c). */
@@ -84,8 +89,10 @@ class Wrapping {
     private readonly layout: CompoundLayout,
     private readonly flow: Flow,
     private readonly down: boolean,
-    private readonly cuts: readonly number[],
+    { cuts, pages }: Columns,
   ) {
+    this.cuts = cuts;
+    this.pages = pages;
     const { boxCount } = visible;
     const { v, vSize } = flow;
     this.columns = cuts.length + 1;
@@ -313,7 +320,7 @@ class Wrapping {
     return this.itemCount++;
   }
 
-  /** Puts the columns side by side. */
+  /** Puts the columns on their pages, and these side by side. */
   private arrange(edges: EdgeItems): Placed {
     const { column, columns, itemCount } = this;
     const left = new Float64Array(columns).fill(Number.POSITIVE_INFINITY);
@@ -334,11 +341,22 @@ class Wrapping {
     const shift = new Float64Array(columns);
     let at = 0;
     let longest = 0;
-    for (let c = 0; c < columns; c++) {
-      if (right[c] < left[c]) continue;
-      shift[c] = at - left[c];
-      at += right[c] - left[c] + COLUMN_GAP;
-      longest = Math.max(longest, bottom[c] - top[c]);
+    for (const page of this.pages) {
+      let [along, broadest] = [0, 0];
+      for (const row of page) {
+        let [across, rowEnd] = [0, along];
+        for (const c of row) {
+          if (right[c] < left[c]) continue;
+          shift[c] = at + across - left[c];
+          across += right[c] - left[c] + COLUMN_GAP;
+          rowEnd = Math.max(rowEnd, along + bottom[c] - top[c] + COLUMN_GAP);
+          top[c] -= along;
+        }
+        along = rowEnd;
+        broadest = Math.max(broadest, across);
+      }
+      at += broadest;
+      longest = Math.max(longest, along - COLUMN_GAP);
     }
     const across = at - COLUMN_GAP;
     const items = (places: Float64Array) => places.slice(0, itemCount);
