@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 def entries(quick: bool) -> list[Entry]:
     """A slice of each family, then all others, slice by slice: a run that is stopped has seen some of each."""
     families = (_torch_nn(), _torchvision(), _timm(), _transformers(), _diffusers())
-    slices = [(0 if entry.name in _QUICK else number % 12, entry) for family in families for number, entry in enumerate(family)]
+    slices = [(0 if entry.name in _QUICK else number % _SLICES, entry) for family in families for number, entry in enumerate(family)]
     return [entry for number, entry in sorted(slices, key=lambda each: each[0]) if number == 0 or not quick]
 
 
@@ -69,8 +69,14 @@ _QUICK = frozenset(
     ["bert", "llama", "t5", "whisper", "mamba", "mixtral", "segformer", "resnet18", "fasterrcnn_resnet50_fpn", "inception_v3"]
 )
 
+_SLICES = 24
+"""The first slice, with those above, takes about three minutes on two quiet cores."""
+
 _LARGE = 30_000_000
 """Parameters of a model of torchvision. Those with more are looked at if their module has none with fewer."""
+
+_LARGEST_VISION = 150_000_000
+"""Parameters of a model of timm. Those of a module that has only larger ones take minutes and gigabytes each."""
 
 _SMALL_NAMES = ("test_", "atto", "femto", "pico", "nano", "xxt", "xxs", "_xs", "tiny", "mini", "_t", "_s", "small", "_b0", "_050")
 """What names of timm's small models contain, the smallest first."""
@@ -286,15 +292,19 @@ def _by_size(name: str) -> tuple[int, int, str]:
 def _timm_model(name: str) -> Example:
     import timm
 
+    with torch.device("meta"):
+        size = sum(parameter.numel() for parameter in timm.create_model(name, pretrained=False).parameters())
+    if size > _LARGEST_VISION:
+        raise ValueError(f"{size:,} parameters are too many for minutes")
     model = timm.create_model(name, pretrained=False).eval()
-    channels, *size = model.default_cfg.get("input_size", (3, 224, 224))
+    channels, *shape = model.default_cfg.get("input_size", (3, 224, 224))
     try:  # a small image, if any size will do
         with torch.no_grad():
             model(torch.rand(1, channels, 64, 64))
-        size = [64, 64]
+        shape = [64, 64]
     except (AssertionError, RuntimeError, ValueError):
         pass
-    return model, (torch.rand(1, channels, *size),), {}
+    return model, (torch.rand(1, channels, *shape),), {}
 
 
 def _transformers() -> Iterator[Entry]:

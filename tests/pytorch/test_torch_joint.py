@@ -130,7 +130,24 @@ class FansOut(nn.Module):
         return h + h.cos() + (h.sigmoid().unsqueeze(0) @ h.unsqueeze(0).transpose(1, 2)).sum()
 
 
-@pytest.mark.parametrize("model", [FansOut(), nn.Sequential(*(Residual() for _ in range(4)))], ids=["fans out", "residual"])
+class Dense(nn.Module):
+    """Every layer reads all results before it, which have one size: only their places in the concatenation tell them apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(8 * max(i, 1), 8) for i in range(5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        results = [self.layers[0](x).tanh()]
+        for layer in [*self.layers][1:]:
+            results.append(layer(torch.cat(results, 1)).tanh())
+        return torch.cat(results, 1)
+
+
+MODELS = {"fans out": FansOut(), "residual": nn.Sequential(*(Residual() for _ in range(4))), "dense": Dense()}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_a_sum_of_gradients_belongs_to_the_operation_whose_result_is_used_several_times(model: nn.Module) -> None:
     """PyTorch's own graph says which that is: a function that several edges lead to. What accumulates a gradient is a parameter."""
     x = torch.rand(2, 8)

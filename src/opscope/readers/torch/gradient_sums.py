@@ -45,22 +45,37 @@ def summed_values(nodes: Sequence[Any], forward_of: Mapping[str, str]) -> dict[s
                 values[node.name] = common[0]
                 gradient_of[node.name] = {common[0]: None, **_passed(_same_gradient(common[0]))}
         elif node.name in forward_of:
-            gradient_of[node.name] = _passed(_operands_of_gradient(node, by_name[forward_of[node.name]].all_input_nodes))
+            gradient_of[node.name] = _passed(_operands_of_gradient(node, by_name[forward_of[node.name]]))
         elif node.op == "placeholder" and "tangent" in node.name:
             shape = shape_text(node)
             gradient_of[node.name] = _passed(value for value in results if shape_text(value) == shape)
     return values
 
 
-def _operands_of_gradient(node: Any, operands: Sequence[Any]) -> list[Any]:
+def _operands_of_gradient(node: Any, forward: Any) -> list[Any]:
     """The operands of a forward operation that a gradient can belong to, by its shape. A backward operation with several results has them
-    in the order of the operands: those of a norm's weight and bias have the same shape."""
+    in the order of the operands: those of a norm's weight and bias have the same shape. Of a concatenation, each operand gets its slice."""
+    operands: Sequence[Any] = forward.all_input_nodes
+    if str(forward.target).startswith("aten.cat.") and str(node.target).startswith("aten.slice."):
+        operands = _concatenated_at(forward, node) or operands
     shape = shape_text(node)
     possible = [value for value in operands if shape_text(value) == shape]
     place = node.args[1] if node.target is operator.getitem else None
     if isinstance(place, int) and place < len(operands) and operands[place] in possible:
         return [operands[place]]
     return possible
+
+
+def _concatenated_at(concatenation: Any, part: Any) -> list[Any]:
+    """The operand of a concatenation that begins where a slice does."""
+    dim = concatenation.args[1] if len(concatenation.args) > 1 else 0
+    start = part.args[2] if len(part.args) > 2 else 0
+    at: Any = 0
+    for value in concatenation.args[0]:
+        if isinstance(at, int) and at == start and shape_text(value) == shape_text(part):
+            return [value]
+        at += value.meta["val"].shape[dim]
+    return []
 
 
 def _passed(values: Iterable[Any]) -> dict[Any, None]:
