@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CompoundLayout } from "../../src/core/layout/types";
-import type { Visible } from "../../src/core/program/types";
+import { BoxKind, type Visible } from "../../src/core/program/types";
 import { fitToScreen } from "../../src/core/view/initial/fitToScreen";
 
 /** A view of nested groups at first sight: 100 pixels per box, one below the other. */
@@ -24,7 +24,9 @@ function sight(
       open.push(0);
     }
   }
-  const visible = { boxCount: key.length, key, parent: Int32Array.from(parent), open: Uint8Array.from(open) } as unknown as Visible;
+  const kind = Uint8Array.from(key, (name) => (name in groups ? BoxKind.Group : BoxKind.Node));
+  const columns = { parent: Int32Array.from(parent), open: Uint8Array.from(open), repeat: new Int32Array(key.length).fill(1), kind };
+  const visible = { boxCount: key.length, key, title: key, ...columns } as unknown as Visible;
   return { visible, layout: { width: 100, height: 100 * key.length } as CompoundLayout };
 }
 
@@ -44,5 +46,12 @@ describe("the first sight", () => {
     expect(fitToScreen({ width: 800, height: 2500 }, (closed) => sight(STEP, closed)).closed).toEqual(["model"]);
     expect(fitToScreen({ width: 800, height: 800 }, (closed) => sight(STEP, closed)).closed).toEqual(["model", "update"]);
     expect(fitToScreen({ width: 800, height: 100 }, (closed) => sight(STEP, closed)).visible.boxCount).toBeGreaterThanOrEqual(8);
+  });
+
+  it("closes both halves of a training step or none", () => {
+    const halves = { forward: { parent: undefined, leaves: 9 }, backward: { parent: undefined, leaves: 7 } };
+    expect(fitToScreen({ width: 800, height: 300 }, (closed) => sight(halves, closed)).closed).toEqual([]);
+    const others = { first: { parent: undefined, leaves: 9 }, second: { parent: undefined, leaves: 7 } };
+    expect(fitToScreen({ width: 800, height: 300 }, (closed) => sight(others, closed)).closed).toEqual(["first"]);
   });
 });

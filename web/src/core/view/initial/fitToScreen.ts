@@ -1,6 +1,7 @@
 /** A first picture that fills the screen and can be read: nested groups are collapsed until it is. */
 import type { Size } from "../../base/camera";
 import type { Visible } from "../../program/types";
+import { halvesOf } from "../twoHalves/halves";
 import { READABLE } from "./camera";
 
 /** A first picture that can be read may be this many screens long, or wide: people see its beginning and scroll. */
@@ -23,12 +24,20 @@ export function fitToScreen<A extends Arranged>(
     const innermost = innermostOpen(best.visible);
     const close = (keys: readonly string[]) => ({ ...arrange([...best.closed, ...keys]), closed: [...best.closed, ...keys] });
     let calmer = innermost.length ? close(innermost) : undefined;
-    if (calmer && calmer.visible.boxCount < FEWEST_BOXES && innermost.length > 1) calmer = close(innermost.slice(0, 1));
+    if (calmer && calmer.visible.boxCount < FEWEST_BOXES && innermost.length > 1) calmer = close(fullest(best.visible, innermost));
     if (!calmer || calmer.visible.boxCount < FEWEST_BOXES) break;
     best = calmer;
     scale = scaleIn(room, best.layout);
   }
   return best;
+}
+
+/** The first of these groups, the fullest; in a half of a training step with its counterpart, so that both halves are open equally deep. */
+function fullest(visible: Visible, groups: readonly string[]): readonly string[] {
+  const halves = halvesOf(visible);
+  const pairs = halves ? [[halves.forward, halves.backward], ...halves.pairs] : [];
+  const pair = pairs.find((boxes) => boxes.some((box) => visible.key[box] === groups[0])) ?? [];
+  return [...new Set([groups[0], ...pair.map((box) => visible.key[box]).filter((key) => groups.includes(key))])];
 }
 
 /** How large a picture can be in this much room. */
