@@ -56,6 +56,8 @@ def cost(op: str, shapes: list[tuple[int, ...]], out: tuple[int, ...], **attrs: 
         ("aten.reflection_pad1d.default", [(4, 8)], (4, 10), {}, 0),
         ("aten._weight_norm_interface.default", [(4, 8), (4, 1)], (4, 8), {}, 4 * 32),
         ("torch._functorch.predispatch._add_batch_dim", [(4, 8)], (4, 8), {}, 0),
+        ("aten.mkldnn_rnn_layer.default", [(5, 2, 8), (16, 8), (16, 4)], (5, 2, 4), {}, 2 * 10 * 16 * 12),
+        ("aten.mkldnn_rnn_layer_backward.default", [(5, 2, 8), (16, 8), (16, 4)], (5, 2, 8), {}, 4 * 10 * 16 * 12),
         ("aten.fft_fft.default", [(4, 8)], (4, 8), {}, 8 * 32 * 3),
         ("aten.fft_fft2.default", [(4, 8)], (4, 8), {}, 8 * 32 * (2 + 3)),
         ("aten.fft_fftn.default", [(2, 4, 8)], (2, 4, 8), {"dim": [-1]}, 8 * 64 * 3),

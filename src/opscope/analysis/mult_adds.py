@@ -100,6 +100,11 @@ def _mkldnn_recurrent(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str
     return _recurrent(inputs[:3], output, attrs)
 
 
+def _mkldnn_recurrent_backward(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
+    """The gradients of the values and of the weights each have as many products. Its first operands are those of the layer."""
+    return 2 * _mkldnn_recurrent(inputs, output, attrs)
+
+
 def _bilinear(inputs: Sequence[Shape], output: Shape, attrs: Mapping[str, Any]) -> int:
     """Every pair of inputs is multiplied by the whole weight, which is the second operand in `_trilinear` and the third otherwise."""
     weight = inputs[1] if "expand1" in attrs else inputs[2]
@@ -157,4 +162,5 @@ _BACKWARD: dict[str, Callable[[Sequence[Shape], Shape, Mapping[str, Any]], int]]
     "convolution": _convolution_backward,
     **dict.fromkeys(_ATTENTIONS, _attention_backward),
     "grouped_mm_fallback": _grouped_backward,
+    "mkldnn_rnn_layer": _mkldnn_recurrent_backward,
 }
