@@ -9,6 +9,7 @@ import {
   fold,
   inHalves,
   START,
+  toggle,
   toggleAllNodes,
   toggleFlatten,
   toggleFrames,
@@ -56,7 +57,7 @@ export const actions = {
   },
   /** Shows only a group of the shown graph, open, with what goes in and out of it. */
   isolateGroup: (session: Session, key: string) =>
-    session.change({ ...session.view, around: [key], hops: 1, stopAt: [], also: [], open: [...session.view.open, key] }, { look: "fit" }),
+    session.change({ ...toggle(session.view, key, false), around: [key], hops: 1, stopAt: [], also: [] }, { look: "fit" }),
   theme: (session: Session) => session.setTheme(session.theme.name === "dark" ? "light" : "dark"),
   fit: (session: Session) => session.stage?.fit(),
   zoomToSelection: (session: Session) => session.stage?.reveal(session.selectedItems, true),
