@@ -90,6 +90,15 @@ def test_files_on_the_command_line(program: Program, run: Run, tmp_path: Path) -
     assert done.returncode == 0 and "#123456" in (tmp_path / "a.html").read_text()
 
 
+@pytest.mark.parametrize("text", ["0", "null", "[]", '"results"'])
+def test_what_is_not_node_data_is_refused_in_one_sentence(program: Program, tmp_path: Path, text: str) -> None:
+    """The fuzzer found it: a number instead of node data ended in an internal error."""
+    (tmp_path / "data.json").write_text(text)
+    with pytest.raises(OpscopeError, match="node data"):
+        opscope.save(program, tmp_path / "x.svg", node_data=str(tmp_path / "data.json"))
+    opscope.save(program, tmp_path / "x.html", node_data=str(tmp_path / "data.json"))  # the page says so
+
+
 def test_model_explorer_reads_the_rules_that_executorch_ships(program: Program, shared_data: Path, tmp_path: Path) -> None:
     style = shared_data / "executorch" / "cluster_highlight_style.json"
     picture = svg_of(program, tmp_path / "a.svg", style=style, group_by="partition", depth=2)

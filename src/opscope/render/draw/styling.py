@@ -53,7 +53,8 @@ def first_run(node_data: Sequence[NodeData]) -> str | None:
     """The name of the first run, by the core's rule: its own name, or the file's without the suffix."""
     for one in data_files(node_data)[:1]:
         file = one["file"]
-        run = file if "results" in file else next(iter(file.values()), None) if isinstance(file, dict) else None
+        runs = file if isinstance(file, dict) else {}
+        run = runs if "results" in runs else next(iter(runs.values()), None)
         name = run.get("name") if isinstance(run, dict) else None
         return str(name) if name is not None else one["name"].removesuffix(".json")
     return None
