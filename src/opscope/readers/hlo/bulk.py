@@ -31,6 +31,7 @@ class BulkRows:
 
     def take(self, body: Body, rows: Sequence[Row]) -> bool:
         """Add these rows, or nothing if one of them is irregular."""
+        body.module.tails.spare_memory()
         names = [row[1] for row in rows]
         columns, first = self.columns, len(self.columns.ids)
         columns.add_ids(names)

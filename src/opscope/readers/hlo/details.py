@@ -99,17 +99,17 @@ def _sanitized(element: str) -> str:
 class HloDetails(Details):
     """Details as text: the attributes that follow the instruction."""
 
-    __slots__ = ("_context", "_tail")
+    __slots__ = ("_context", "_text")
     _op = _payload = _graph = ""
 
     def __init__(self, context: Context, tail: str) -> None:
         self._context = context
-        self._tail = tail
+        self._text = tail
 
     @property
     def tail(self) -> str:
         """The attributes as written in the source, for writing HLO again."""
-        return self._tail
+        return self._text
 
     @property
     def payload(self) -> str:
@@ -118,7 +118,7 @@ class HloDetails(Details):
 
     @property
     def op_name(self) -> str:
-        tail = self._tail
+        tail = self.tail
         at = tail.find(_OP_NAME_START)
         if at < 0:
             return ""
@@ -141,7 +141,7 @@ class HloDetails(Details):
         return self._attrs(self._scope())
 
     def _attrs(self, scope: Scope) -> Mapping[str, Any]:
-        attrs = _decoded(self._tail)
+        attrs = _decoded(self.tail)
         if self._op:
             return MappingProxyType({_PAYLOAD_KEYS[self._op]: self._payload, **attrs, **scope.attrs})
         return MappingProxyType({**attrs, **scope.attrs})
@@ -151,16 +151,16 @@ class HloDetails(Details):
         return self._attrs(scope), scope.path, self.source
 
     def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
-        attrs, scope = _decoded(self._tail), self._scope()
+        attrs, scope = _decoded(self.tail), self._scope()
         name = attrs.get(_OP_NAME_KEY) or attrs.get("op_name", "")
         return name, attrs.get("metadata.stack_frame_id", ""), scope.direction, scope.path, self.source
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return _decoded_once(_parts(self._tail)[0])
+        return _decoded_once(_parts(self.tail)[0])
 
     def key(self, names: frozenset[str] | None) -> Hashable:
-        return _parts(self._tail)[0]
+        return _parts(self.tail)[0]
 
     @property
     def scope(self) -> Path:
@@ -168,9 +168,10 @@ class HloDetails(Details):
 
     @property
     def source(self) -> tuple[Frame, ...]:
-        if "stack_frame_id=" not in self._tail and "source_file=" not in self._tail:
+        tail = self.tail
+        if "stack_frame_id=" not in tail and "source_file=" not in tail:
             return ()
-        return frames_of(_decoded(self._tail), self._context.frames)
+        return frames_of(_decoded(tail), self._context.frames)
 
 
 class PlacedDetails(HloDetails):
@@ -180,10 +181,39 @@ class PlacedDetails(HloDetails):
 
     def __init__(self, context: Context, tail: str, op: str = "", payload: str = "", graph: str = "") -> None:
         self._context = context
-        self._tail = tail
+        self._text = tail
         self._op = op
         self._payload = payload
         self._graph = graph
+
+
+class SharedDetails(HloDetails):
+    """Details in a very large module, where each instruction has its own text: what is around the modules in its op_name is shared."""
+
+    __slots__ = ("_around",)
+
+    def __init__(self, context: Context, modules: str, around: tuple[str, str]) -> None:
+        self._context = context
+        self._text = modules
+        self._around = around
+
+    @property
+    def tail(self) -> str:
+        return self._text.join(self._around)
+
+
+class SharedPlacedDetails(PlacedDetails):
+    """The same for parameters and constants."""
+
+    __slots__ = ("_around",)
+
+    def __init__(self, context: Context, modules: str, around: tuple[str, str], op: str, payload: str) -> None:
+        super().__init__(context, modules, op, payload)
+        self._around = around
+
+    @property
+    def tail(self) -> str:
+        return self._text.join(self._around)
 
 
 def _decoded(tail: str) -> Mapping[str, str]:
@@ -291,6 +321,9 @@ _new_tail: Callable[[tuple[str, Details | None, Flow]], Tail] = partial(tuple.__
 """Without a step in Python: compiled GPU modules have a tail for each instruction."""
 
 
+_MOST_KNOWN = 1 << 15
+
+
 class Tails:
     """Tails by their text. A text that is not exactly a list of attributes on one line raises KeyError or SourceError."""
 
@@ -302,13 +335,27 @@ class Tails:
         self._backends: set[str] = set()
         self._absolute: set[str] = set()
         """First elements of an op_name that are not relative."""
+        self._is_sparing = False
+        self._modules: dict[str, str] = {}
+        self._around: dict[tuple[str, str], tuple[str, str]] = {}
+        """What the texts of a very large module share."""
+
+    def spare_memory(self) -> None:
+        """Share parts of texts from here on, and forget tails once there are many: in a very large module, few come again."""
+        self._is_sparing = True
+        for known in (self.known, self._known_with_payload):
+            if len(known) > _MOST_KNOWN:
+                known.clear()
 
     def printed(self, text: str, before: str, first: str, rest: str) -> Tail:
         """The tail of a line, from the text and its parts by `TAIL_SHAPE`. Metadata and a backend's settings are unique and irrelevant to
         the graph; the text before them repeats."""
         flow = self._flows[text if rest and not self._is_backend(rest) else before]
-        is_absolute = first in self._absolute  # almost always, so this is the hot path
-        tail = _new_tail((text, HloDetails(self.context, text), flow)) if is_absolute else self._tail(text, flow, "", "", first)
+        if first in self._absolute:  # almost always, so this is the hot path
+            details = self._details(text, "", "") if self._is_sparing else HloDetails(self.context, text)
+            tail = _new_tail((text, details, flow))
+        else:
+            tail = self._tail(text, flow, "", "", first)
         self.known[text] = tail
         return tail
 
@@ -323,7 +370,7 @@ class Tails:
                 payload = without_comments(payload).strip()
             flow = self._flows[text if rest and not self._is_backend(rest) else before]
             if first in self._absolute:
-                tail = _new_tail((text, PlacedDetails(self.context, text, op, payload), flow))
+                tail = _new_tail((text, self._details(text, op, payload), flow))
             else:
                 tail = self._tail(text, flow, op, payload, first)
             self._known_with_payload[key] = tail
@@ -361,4 +408,13 @@ class Tails:
         return _new_tail((text, self._details(text, op, payload), flow))
 
     def _details(self, text: str, op: str, payload: str) -> HloDetails:
+        if self._is_sparing:
+            start = text.find(_OP_NAME_START) + len(_OP_NAME_START)
+            end = text.rfind("/", start, text.find('"', start)) if start > len(_OP_NAME_START) else -1
+            if end >= 0:
+                modules, around = text[start:end], (text[:start], text[end:])
+                modules, around = self._modules.setdefault(modules, modules), self._around.setdefault(around, around)
+                if op:
+                    return SharedPlacedDetails(self.context, modules, around, op, payload)
+                return SharedDetails(self.context, modules, around)
         return PlacedDetails(self.context, text, op, payload) if op else HloDetails(self.context, text)
