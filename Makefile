@@ -5,7 +5,7 @@
 # make format     formats Python and TypeScript
 # make docs       builds the documentation site into site/
 # make wheel      builds the wheel, with the viewer in it
-# make setup | bench | soak | gallery | options | clean
+# make setup | bench | fuzz | soak | gallery | options | clean
 #
 # Each target sets up what it needs, says so in one line, and does not do it again (.stamps/ remembers).
 
@@ -25,7 +25,7 @@ BUNDLE := src/opscope/static/core.js
 PYTHON_CODE := src tests benchmarks examples docs hatch_build.py
 WEB_CODE := src test build.mjs
 
-.PHONY: help setup view lint format test test-fast docs wheel bench soak gallery options clean
+.PHONY: help setup view lint format test test-fast docs wheel bench fuzz soak gallery options clean
 
 help:
 	sed -n '1,8s/^# //p' Makefile
@@ -105,6 +105,10 @@ bench: .stamps/frameworks .stamps/browser $(BUNDLE)
 	$(BIN)/python benchmarks/large.py --keep
 	$(BIN)/python benchmarks/large_inputs.py --keep
 	$(BIN)/python benchmarks/report.py
+
+fuzz: .stamps/test $(BUNDLE)
+	echo "• 100,000 damaged files through every reader and what follows: minutes"
+	$(BIN)/python benchmarks/fuzz.py --inputs 100000 --workers $(WORKERS) --state .bench/fuzz_100000
 
 soak: .stamps/test $(BUNDLE)
 	echo "• server, clients, recordings and exports at once, killed at random: 4 minutes"
