@@ -1,6 +1,7 @@
 /** A value that a loop carries is not what it started as, and must not be written as if it were. */
 import { expect, it } from "vitest";
 import { EdgeKind, type Visible } from "../../src/core/program/types";
+import { hasWideCalls } from "../../src/core/view/initial/expansion";
 import { buildView } from "../../src/core/view";
 import { boxNamed } from "./asText";
 import { makeProgram, type NodeSketch } from "./program";
@@ -164,4 +165,30 @@ it("opens the forward loop too where the backward one computes its layers again,
   expect(view.key.includes("n:w")).toBe(false);
   const weight = view.key.indexOf("n:scan.1>n:weight");
   expect([view.title[weight], view.subtitle[weight]]).toEqual(["w", "f32[4]"]);
+});
+
+it("says of a collapsed group how often the loop in it runs, and which bodies are a row of slices", () => {
+  const names = Array.from({ length: 8 }, (_, i) => `slice.${i}`);
+  const body: NodeSketch[] = [
+    { id: "carry", op: "parameter", role: "parameter" },
+    ...names.map((id): NodeSketch => ({ id, op: "exp", inputs: ["carry"] })),
+    { id: "next", op: "concatenate", inputs: names },
+  ];
+  const graphs = (slices: number) => [
+    {
+      name: "main",
+      nodes: [
+        { id: "x", op: "input", role: "input" },
+        { id: "a", op: "exp", inputs: ["x"], scope: "model" },
+        { id: "loop", op: "scan", inputs: ["a"], calls: ["body"], text: "×24", place: 0, scope: "model" },
+        ...Array.from({ length: 12 }, (_, i) => ({ id: `b.${i}`, op: "exp", inputs: [i ? `b.${i - 1}` : "loop"] })),
+      ] as NodeSketch[],
+      outputs: ["b.11"],
+    },
+    { name: "body", nodes: [...body.slice(0, 1 + slices), { ...body[9], inputs: names.slice(0, slices) }], outputs: ["next"] },
+  ];
+  const collapsed = buildView(makeProgram(graphs(8)), { depth: 0 });
+  expect(collapsed.subtitle[collapsed.key.indexOf("g:model")].split("\n")[0]).toBe("scan ×24 · 2 ops");
+  const opened = (slices: number) => buildView(makeProgram(graphs(slices)), { depth: 9 });
+  expect([5, 8].map((slices) => hasWideCalls(opened(slices)))).toEqual([false, true]);
 });

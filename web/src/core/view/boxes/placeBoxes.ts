@@ -15,7 +15,7 @@ import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import type { Placement } from "./placement";
 import { isArgument, isNamed, Role } from "../../program/roles";
-import { countedNames, groupSubtitle, groupTitle, nodeTitle, plural, rangeTitle, typeText } from "./texts";
+import { countedNames, groupSubtitle, groupTitle, loopText, nodeTitle, plural, rangeTitle, typeText } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
@@ -151,7 +151,7 @@ function placeGroup(
   const type = only >= 0 && !open ? typeText(traits.program, only, options.layouts) : "";
   boxes.subtitle[box] = type
     ? [kind, type].filter(Boolean).join(" · ")
-    : groupSubtitle(kind, tree.opCount[group], tree.parameterElements[group]);
+    : groupSubtitle(kind, tree.opCount[group], tree.parameterElements[group], open ? "" : loopText(traits.program, tree.loop[group]));
   if (stack >= 0 && folding) {
     boxes.repeat[box] = folding.size(stack);
     boxes.title[box] = rangeTitle(boxes.title[box], groupTitle(traits.program, tree.groupName, tree.parent, folding.last(stack)));

@@ -113,9 +113,14 @@ export function rangeTitle(first: string, last: string): string {
   return `${first} … ${last.startsWith(words) ? last.slice(words.length) : last}`;
 }
 
-/** "TransformerBlock · 31 ops · 7.1 M parameters". */
-export function groupSubtitle(kind: string, ops: number, parameters: number): string {
-  const parts = kind ? [kind] : [];
+/** What a collapsed group says of a loop in it: "while ×24". */
+export function loopText(program: ProgramData, loop: number): string {
+  return loop < 0 ? "" : nodeTitle(program, loop, false);
+}
+
+/** "TransformerBlock · scan ×24 · 31 ops · 7.1 M parameters". */
+export function groupSubtitle(kind: string, ops: number, parameters: number, loop = ""): string {
+  const parts = [kind, loop].filter(Boolean);
   if (ops > 0) parts.push(plural(ops, "op"));
   if (parameters > 0) parts.push(`${shortNumber(parameters)} parameter${parameters === 1 ? "" : "s"}`);
   return parts.join(" · ");

@@ -5,9 +5,9 @@
 
 import { memoized } from "../../base/memoized";
 import { DIRECTION, groupingNamed, nameAndClass, UPDATE } from "../../program/names";
-import { CATEGORIES, type Grouping } from "../../program/types";
+import { CATEGORIES, type Grouping, type ProgramData } from "../../program/types";
 import { assignUngrouped } from "./assignUngrouped";
-import { Forwards } from "../../program/ops";
+import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import { Role } from "../../program/roles";
 
@@ -30,6 +30,8 @@ export interface GroupTree {
   /** For a group and all groups inside it: operations, and elements of its parameters. */
   readonly opCount: Int32Array;
   readonly parameterElements: Float64Array;
+  /** The largest loop in it whose number of iterations is known, or -1. */
+  readonly loop: Int32Array;
 }
 
 const SHAPE = CATEGORIES.indexOf("shape");
@@ -175,14 +177,16 @@ function count(
   parent: Int32Array,
   nodeGroup: Int32Array,
   state: Uint8Array,
-): { opCount: Int32Array; parameterElements: Float64Array } {
+): { opCount: Int32Array; parameterElements: Float64Array; loop: Int32Array } {
   const { program, plumbing, small } = traits;
+  const loop = new Int32Array(parent.length).fill(-1);
   const opCount = new Int32Array(parent.length);
   const parameterElements = new Float64Array(parent.length);
   const { outputs, nodeRole, types } = program;
   for (let n = 0; n < nodeGroup.length; n++) {
     const g = nodeGroup[n];
     if (g < 0) continue;
+    if (program.ops.control[program.nodeOp[n]] >= Control.While && program.nodeText[n] >= 0) loop[g] = larger(program, loop[g], n);
     if (nodeRole[n] === Role.Op && plumbing.kind[n] === Forwards.Nothing && !small.is[n]) opCount[g]++;
     if (nodeRole[n] === Role.Parameter && !state[n]) {
       for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
@@ -192,6 +196,16 @@ function count(
     if (parent[g] < 0) continue;
     opCount[parent[g]] += opCount[g];
     parameterElements[parent[g]] += parameterElements[g];
+    if (loop[g] >= 0) loop[parent[g]] = larger(program, loop[parent[g]], loop[g]);
   }
-  return { opCount, parameterElements };
+  return { opCount, parameterElements, loop };
+}
+
+/** The one of two loops, or of none and one, that calls the larger graphs. */
+function larger({ calls, graphStart }: ProgramData, one: number, other: number): number {
+  const sizeOf = (loop: number): number =>
+    calls.value
+      .subarray(calls.start[loop], calls.start[loop + 1])
+      .reduce((sum, graph) => sum + graphStart[graph + 1] - graphStart[graph], 0);
+  return one < 0 || sizeOf(other) > sizeOf(one) ? other : one;
 }

@@ -7,7 +7,7 @@
 
 import { memoized } from "../../base/memoized";
 import { POSITION_AND_MASK } from "../../program/names";
-import { BoxKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
+import { BoxKind, CATEGORIES, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { build } from "../build";
 import { groupingOf } from "../groups/grouping";
 import { type Folding, findRepeats } from "../groups/fold";
@@ -17,6 +17,7 @@ import { PAGE } from "./depth";
 import { openAmongClosed } from "./equals";
 import { hasLoops, openLoopCount, openLoops } from "./loops";
 
+const PARAMETER = CATEGORIES.indexOf("parameter");
 /** More edges per box than this are a tangle. */
 const EDGES_PER_BOX = 4;
 const ALWAYS_CALM = 80;
@@ -219,13 +220,21 @@ export function isCalm(view: Visible): boolean {
   return view.edgeCount <= Math.max(ALWAYS_CALM, EDGES_PER_BOX * view.boxCount);
 }
 
+/** The body of a loop has its frame, and the module's around it. */
+const WIDE_CALL = 6;
+
+/** Has an open call more boxes side by side than can be followed? The body of a loop in HLO takes each stacked weight apart. */
+export const hasWideCalls = (view: Visible): boolean => wideGroups(view, WIDE_CALL, BoxKind.Call).length > 0;
+
 /** Open groups with more boxes than this side by side: the same update of every weight would push everything else to a corner. */
 const WIDE = 9;
 
-export function wideGroups(view: Visible, most = WIDE): number[] {
+export function wideGroups(view: Visible, most = WIDE, of = BoxKind.Group): number[] {
   const rank = new Int32Array(view.boxCount);
-  const { edgeSource, edgeTarget, parent, kind, boxCount } = view;
-  const inGroup = (b: number): boolean => parent[b] >= 0 && kind[parent[b]] === BoxKind.Group;
+  const { edgeSource, edgeTarget, parent, kind, category, boxCount } = view;
+  // Weights and stubs are small, and a loop has those of a layer.
+  const counts = (b: number): boolean => of === BoxKind.Group || (category[b] !== PARAMETER && kind[b] !== BoxKind.Stub);
+  const inGroup = (b: number): boolean => parent[b] >= 0 && kind[parent[b]] === of && counts(b);
   // Boxes are listed in the order of the flow: one pass over the edges gives each nearly the length of the longest path to it.
   const within = Array.from(edgeSource.keys()).filter((e) => inGroup(edgeSource[e]) && parent[edgeSource[e]] === parent[edgeTarget[e]]);
   for (const e of within.sort((a, b) => edgeSource[a] - edgeSource[b])) {

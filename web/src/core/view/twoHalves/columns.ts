@@ -3,7 +3,7 @@ import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
 import { UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
-import { MOST_WITH_LOOPS, openIndexOps, wideGroups } from "../initial/expansion";
+import { hasWideCalls, MOST_WITH_LOOPS, openIndexOps, wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { hasAllLoopsOpen, openLoops } from "../initial/loops";
 import { memoized } from "../../base/memoized";
@@ -77,7 +77,8 @@ function asItFits(program: ProgramData, spec: ViewSpec): Visible {
   const { open = [], closed = [], ...plain } = spec;
   const { depth, view, aside } = fitting(program, plain);
   const shut = [...closed, ...aside.filter((key) => !open.includes(key))];
-  const loops = openLoops(program, { ...plain, depth, closed: shut }, view, (tried) => inHalves(tried).length <= MOST_WITH_LOOPS);
+  const fits = (tried: Visible): boolean => inHalves(tried).length <= MOST_WITH_LOOPS && !hasWideCalls(tried);
+  const loops = openLoops(program, { ...plain, depth, closed: shut }, view, fits);
   if (!loops || !hasAllLoopsOpen(program, loops.view))
     return open.length + shut.length === 0 ? view : unfolded(program, { ...spec, depth, closed: shut });
   const opened = loops.open.filter((key) => !shut.includes(key));
