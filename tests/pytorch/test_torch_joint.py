@@ -144,7 +144,20 @@ class Dense(nn.Module):
         return torch.cat(results, 1)
 
 
-MODELS = {"fans out": FansOut(), "residual": nn.Sequential(*(Residual() for _ in range(4))), "dense": Dense()}
+class Cache(nn.Module):
+    """As caches of transformers: the first results are concatenated with nothing, which has one dimension."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.first(x).tanh()
+        both = torch.cat([torch.zeros(0), h, h.sin()], dim=-2)
+        return self.second(both).sum() + (both @ h.transpose(0, 1)).sum()
+
+
+MODELS = {"fans out": FansOut(), "residual": nn.Sequential(*(Residual() for _ in range(4))), "dense": Dense(), "cache": Cache()}
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

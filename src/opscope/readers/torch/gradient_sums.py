@@ -67,14 +67,16 @@ def _operands_of_gradient(node: Any, forward: Any) -> list[Any]:
 
 
 def _concatenated_at(concatenation: Any, part: Any) -> list[Any]:
-    """The operand of a concatenation that begins where a slice does."""
+    """The operand of a concatenation that begins where a slice does. torch leaves out empty operands of one dimension (caches that are
+    empty yet), which need not have this dimension."""
     dim = concatenation.args[1] if len(concatenation.args) > 1 else 0
     start = part.args[2] if len(part.args) > 2 else 0
     at: Any = 0
     for value in concatenation.args[0]:
         if isinstance(at, int) and at == start and shape_text(value) == shape_text(part):
             return [value]
-        at += value.meta["val"].shape[dim]
+        shape = value.meta["val"].shape
+        at += shape[dim] if len(shape) == len(part.meta["val"].shape) else 0
     return []
 
 
