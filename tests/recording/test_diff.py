@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import opscope
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.diff import Diff, diff, diff_passes
 from opscope.recording.dumps.xla import find_steps
+from opscope.recording.match.attribute_values import parsed
 from opscope.recording.model import Origin
 
 F32 = TensorType("f32", (4,))
@@ -74,6 +76,26 @@ def test_json_attributes_are_compared_by_value_and_shown_key_by_key() -> None:
         ("attrs.backend_config.gemm.beta", "", "0.5"),
         ("attrs.backend_config.streams", "[1, 2]", "[1, 3]"),
     )
+
+
+def test_the_text_of_a_protocol_buffer_is_compared_by_value_and_shown_key_by_key() -> None:
+    """With a configuration that XLA wrote (`autotuned`)."""
+    text = (Path(__file__).parent / "autotuned" / "autotune_results.textproto").read_text()
+    first = re.search(r"triton \{[^}]*\}", text)
+    assert first is not None
+    fields = first[0].removeprefix("triton {").removesuffix("}").split("\n")
+
+    def program(config: str) -> Program:
+        builder = ProgramBuilder("m", "main")
+        builder.graph("main").node("gemm", "custom-call", attrs={"config": f"backend: TRITON\n{config}"})
+        return builder.build()
+
+    reordered = f"triton {{ {' '.join(reversed(fields))} }}"
+    assert diff(program(first[0]), program(reordered)).same
+    (match,) = diff(program(first[0]), program(reordered.replace("block_m: 64", "block_m: 128"))).changed
+    assert match.changes == (("attrs.config.triton.block_m", "64", "128"),)
+    for broken in ("triton { block_m: 64", "triton } {", "see: this, and that", "a:", "a {" * 5000 + "}" * 5000):
+        assert parsed(broken) is None, broken
 
 
 def test_a_change_is_never_two_equal_texts() -> None:

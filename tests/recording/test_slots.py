@@ -193,6 +193,21 @@ def test_operands_in_another_order_are_undecided() -> None:
     assert "sin.1, cos.2 → one of tan.4, log.5 (undecided)" in diff_lines(difference, None)
 
 
+def test_operands_of_a_sum_that_changed_places_are_undecided() -> None:
+    """The first operand takes x, and the new one that takes x is the second."""
+    difference = compared(
+        """%sin.1 = f32[8]{0} sine(%x)
+           %cos.2 = f32[8]{0} cosine(%y)
+           ROOT %add.3 = f32[8]{0} add(%sin.1, %cos.2)""",
+        """%tan.7 = f32[8]{0} tan(%y)
+           %log.8 = f32[8]{0} log(%x)
+           ROOT %add.3 = f32[8]{0} add(%tan.7, %log.8)""",
+    )
+    assert difference.replaced == ()
+    (match,) = difference.undecided
+    assert [id for _, id in match.a] == ["sin.1", "cos.2"] and [id for _, id in match.b] == ["tan.7", "log.8"]
+
+
 def test_a_node_that_was_made_anew_at_its_place_is_itself() -> None:
     """Moving a reshape gives the operation another shape and another name."""
     name = 'metadata={op_name="jit(step)/layer_0/neg"}'

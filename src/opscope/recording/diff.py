@@ -12,8 +12,8 @@ from opscope.gc_pause import without_collecting
 from opscope.naming import checks_keywords
 from opscope.program import Node, NodeKey, Program, TensorType
 from opscope.recording.match import Group, Matcher, Matching
+from opscope.recording.match.attribute_values import differing, parsed
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
-from opscope.recording.match.json_values import differing, parsed
 from opscope.recording.match.names import contradictions, names_are_stable
 from opscope.recording.match.pairs import GROUPED
 from opscope.recording.match.places import match_arguments, match_places
@@ -473,7 +473,7 @@ def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:
 
 
 def _attribute_changes(name: str, was: Any, now: Any) -> Iterator[Change]:
-    """One change, or one for each key where both values are JSON objects; none where these are equal."""
+    """One change, or one for each key where both values are texts of objects; none where these are equal."""
     if isinstance(was, str) and isinstance(now, str):
         old, new = parsed(was), parsed(now)
         if old is not None and new is not None:

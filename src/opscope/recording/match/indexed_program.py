@@ -11,7 +11,7 @@ from typing import Any
 
 from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Node, Program
 from opscope.program.call_order import callees_first
-from opscope.recording.match.json_values import canonical
+from opscope.recording.match.attribute_values import canonical
 
 TAGS = 4096
 """Edges carry (operand position, output index) as one number below this."""

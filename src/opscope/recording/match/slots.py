@@ -62,7 +62,9 @@ class _Slots:
         witnesses = [*self._witnesses(), *((_operands(self._pairs.a, x), _operands(self._pairs.b, y)) for x, y in self._tied.items())]
         for before, after in witnesses:
             olds, news = self._left_over(before, after)
-            same_positions = len(olds) == 1 or ([at for at, _ in olds] == [at for at, _ in news] and not self._is_reordered(olds, news))
+            same_positions = len(olds) == 1 or (
+                [at for at, _ in olds] == [at for at, _ in news] and not self._is_reordered(olds, news) and not self._crosses(olds, news)
+            )
             if len(olds) == len(news) and same_positions:
                 for (_, x), (_, y) in zip(olds, news, strict=True):
                     if x in self._gone and y not in instead[x] and not self._is_bypassed(x, y):
@@ -174,6 +176,17 @@ class _Slots:
         """Whether one operand is now what another one took: x * (c * y) instead of (x * c) * y. Then positions say nothing."""
         origins = {self._pairs.counterpart_b[y]: at for at, y in news if y not in self._new}
         return any(origins.get(operand, at) != at for at, x in olds if x in self._gone for operand in _operands(self._pairs.a, x))
+
+    def _crosses(self, olds: Sequence[tuple[int, int]], news: Sequence[tuple[int, int]]) -> bool:
+        """Whether every operand took what a new one at another position takes, and nothing of what the one at its own does: a sum may
+        have its operands in any order."""
+        pairs = self._pairs
+        before = [{pairs.counterpart_a[operand] for operand in _operands(pairs.a, x)} for _, x in olds]
+        after = [set(_operands(pairs.b, y)) for _, y in news]
+        places = Counter(operand for taken in after for operand in taken)
+        return all(
+            then.isdisjoint(now) and any(places[operand] for operand in then) for then, now in zip(before, after, strict=True)
+        )  # fmt: skip
 
     def _is_bypassed(self, x: int, y: int) -> bool:
         """Whether consumers now take what the node itself took, perhaps through others that are gone: it was left out, and nothing
