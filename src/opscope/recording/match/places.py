@@ -35,8 +35,8 @@ def match_arguments(pairs: Pairs) -> int:
 
 
 def match_twins(pairs: Pairs, copied: Container[int], copies: Container[int]) -> None:
-    """Match operations that a pass made anew, with another type or other operands: the only ones of their kind at their place, or the only
-    ones there that take what such operations give.
+    """Match operations that a pass made anew, with another type or other operands: the only ones of their kind at their place, or, with
+    another type, the only ones there that take what such operations give.
 
     `copied` nodes of a, and their `copies` in b, have each other.
     """
@@ -46,9 +46,14 @@ def match_twins(pairs: Pairs, copied: Container[int], copies: Container[int]) ->
     ys = [y for y in pairs.free_b(range(len(pairs.b))) if y not in copies and place_b[y]]
     pairs.current_evidence = "place"
     pairs.by_class(xs, [(op_a[x], place_a[x]) for x in xs], ys, [(op_b[y], place_b[y]) for y in ys], most=1)
-    taken_a = [(op_a[x], place_a[x], *(op_a[edge // TAGS] for edge in pairs.a.operands[x])) for x in xs]
-    taken_b = [(op_b[y], place_b[y], *(op_b[edge // TAGS] for edge in pairs.b.operands[y])) for y in ys]
-    pairs.by_class(xs, taken_a, ys, taken_b, most=1)
+    # Where the type is the same too, consumers decide: a product may be a part of the old one now, and a sum of the parts its value.
+    kind_a, kind_b = pairs.labels.of["kind"]
+    taken_a = {x: (op_a[x], place_a[x], *(op_a[edge // TAGS] for edge in pairs.a.operands[x])) for x in xs}
+    taken_b = {y: (op_b[y], place_b[y], *(op_b[edge // TAGS] for edge in pairs.b.operands[y])) for y in ys}
+    same = {(taken, kind_a[x]) for x, taken in taken_a.items()} & {(taken, kind_b[y]) for y, taken in taken_b.items()}
+    xs = [x for x in xs if (taken_a[x], kind_a[x]) not in same]
+    ys = [y for y in ys if (taken_b[y], kind_b[y]) not in same]
+    pairs.by_class(xs, [taken_a[x] for x in xs], ys, [taken_b[y] for y in ys], most=1)
     pairs.current_evidence = "neighbourhood"
 
 
