@@ -70,7 +70,6 @@ def attention(page: Page) -> None:
 
 def compiled(page: Page) -> None:
     """A compiled training step as it opens."""
-    press(page, "Fit")
 
 
 def table(page: Page) -> None:
@@ -122,7 +121,7 @@ PICTURES = {
     "compiled": Picture(".bench/transformer24.hlo", compiled, "dark"),
     "table": Picture("src/opscope/examples/train_step.hlo", table),
     "everything": Picture(".bench/transformer24.hlo", everything, "dark"),
-    "profile": Picture(SAMPLES / "profiles" / "h200_jax_train_step.tar.gz", profile, width=1360, height=1160),
+    "profile": Picture(SAMPLES / "profiles" / "h200_jax_train_step.tar.gz", profile, width=1360, height=1220),
     "timeline": Picture(SAMPLES / "xla_gpu_scan_passes.tar.gz", timeline, directory="passes"),
 }
 

@@ -5,8 +5,8 @@
 import { type Scene, Shape, type TextRun } from "../../core/scene/types";
 import { BOLD_WEIGHT, elideMiddle, FONT_STACK, textWidth } from "../../core/text/measure";
 
-/** Below this scale small text cannot be read: boxes and frames show only their names. */
-export const NAMES_ONLY = 0.75;
+/** Below this scale, which is displayed as 75 %, small text cannot be read: boxes and frames show only their names. */
+export const NAMES_ONLY = 0.745;
 /** The largest letters of a name then, in pixels of the screen, and the smallest: rather than less, names are elided. */
 export const LARGEST = 13;
 const SMALLEST = 7;

@@ -3,7 +3,7 @@ import { Block, blocksOf } from "../../base/halves";
 import { bytesText } from "../../text/quantities";
 import { UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
-import { hasWideCalls, MOST_WITH_LOOPS, openIndexOps, wideGroups } from "../initial/expansion";
+import { hasWideCalls, isCalm, MOST_WITH_LOOPS, openIndexOps, wideGroups } from "../initial/expansion";
 import { PAGE } from "../initial/depth";
 import { hasAllLoopsOpen, openLoops } from "../initial/loops";
 import { memoized } from "../../base/memoized";
@@ -32,7 +32,7 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
   return { ...visible, edgeText: texts, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
 }
 
-/** More boxes are not a first sight, and more nodes take too long to find out. */
+/** More boxes are not a first sight, nor is a tangle of edges, and more nodes take too long to find out. */
 const MOST_AT_FIRST = 2 * PAGE;
 const MOST_NODES = 200_000;
 
@@ -40,7 +40,7 @@ const MOST_NODES = 200_000;
 export function opensInHalves(program: ProgramData): boolean {
   if (program.nodeCount > MOST_NODES || !halvesGrouping(program)) return false;
   const visible = buildTwoHalves(program, { forwardBackward: true });
-  return visible.boxCount <= MOST_AT_FIRST && halvesOf(visible) !== undefined;
+  return visible.boxCount <= MOST_AT_FIRST && isCalm(visible) && halvesOf(visible) !== undefined;
 }
 
 /** What each edge from the forward to the backward half saves; a value that several read is counted on the first, so that the sum is right. */
