@@ -47,6 +47,7 @@ export function described(program: ProgramData, part: Part = { node: () => true,
   };
   const words: Record<keyof ProgramData, () => unknown> = {
     name: () => program.name,
+    hasGhosts: () => undefined, // of what is described, nothing is one
     entry: () => graphName(program.entry),
     strings: () => nodes.map((node) => strings.at(program.nodeId[node])),
     graphCount: () => graphs.length,

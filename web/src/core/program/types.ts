@@ -17,6 +17,8 @@ import type { ViewOptions } from "./viewOptions";
  */
 export interface ProgramData {
   readonly name: string;
+  /** Whether nodes are in it that a pass removed: what used them uses others now. */
+  readonly hasGhosts?: boolean;
   readonly entry: number;
   readonly strings: StringTable;
   readonly graphCount: number;

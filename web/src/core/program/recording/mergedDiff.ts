@@ -67,6 +67,7 @@ class Merging {
     const merged = now.groupings.map((grouping) => mergedGrouping(now, old, grouping, { after, before, graphAt, shift: this.stringShift }));
     const program: ProgramData = {
       name: now.name,
+      ...(this.ghosts.includes(1) ? { hasGhosts: true } : {}),
       entry: now.entry,
       strings: joined(strings, { length: renamed.length, at: (index) => renamed[index] }),
       graphCount: this.graphs.length,

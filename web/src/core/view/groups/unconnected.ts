@@ -17,10 +17,14 @@ const COMPUTES = new Set((["elementwise", "matmul", "reduce", "shape", "data"] a
 /** In PyTorch, the name of an operation that writes to its operand ends so. */
 const WRITES = /_(\.|$)/;
 
-/** 1: an operation, or a weight or constant, from which no way leads to a result, where that is the smaller part of the graph. */
+/**
+ * 1: an operation, or a weight or constant, from which no way leads to a result, where that is the smaller part of the graph. What a pass
+ * removed has no users left, and is the question.
+ */
 export const findUnused = memoized(({ program, index }: Traits): Uint8Array => {
   const { graphCount, graphStart, nodeCount, nodeRole, nodeCategory, calls, control, graphOutputs } = program;
   const unused = new Uint8Array(nodeCount);
+  if (program.hasGhosts) return unused;
   const isWaitedFor = new Uint8Array(nodeCount);
   for (const node of control.value) isWaitedFor[node] = 1;
   const isRemovable = (n: number): boolean => {
