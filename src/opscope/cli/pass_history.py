@@ -11,6 +11,7 @@ from opscope.cli.table import table
 
 if TYPE_CHECKING:
     from opscope.analysis.contributing import Line
+    from opscope.program import Node
     from opscope.recording.history import Step
     from opscope.recording.model import Recording, Snapshot
 
@@ -23,6 +24,8 @@ class NodePast(NamedTuple):
     snapshot: Snapshot
     steps: list[Step]
     lines: list[Line]
+    axes: str
+    """The axes of the user's mesh along which it works, if it is a collective."""
 
 
 def pasts_of(recording: Recording, node: str, module: str | None) -> Iterator[NodePast]:
@@ -32,15 +35,27 @@ def pasts_of(recording: Recording, node: str, module: str | None) -> Iterator[No
         if module in (None, snapshot.module):
             graph = next(graph for graph in (snapshot.program.main, *snapshot.program) if node in graph.position)
             steps = recording.history((graph.name, node), snapshot.index, carried=True)
-            yield NodePast(snapshot, steps, list(contributing_lines(snapshot.program, graph.name, node)))
+            lines = list(contributing_lines(snapshot.program, graph.name, node))
+            yield NodePast(snapshot, steps, lines, _mesh_axes(recording, snapshot, graph[node]))
+
+
+def _mesh_axes(recording: Recording, snapshot: Snapshot, node: Node) -> str:
+    """The partitioner drops the names of axes, so they come from the program before the first pass."""
+    from opscope.analysis.mesh_axes import axes_of, meshes_of
+
+    if "replica_groups" not in node.attrs:
+        return ""
+    first = next(each for each in recording if each.module == snapshot.module)
+    return axes_of(node, meshes_of(first.program))
 
 
 def past_lines(past: NodePast, node: str, named: bool) -> list[str]:
-    snapshot, steps, lines = past
+    snapshot, steps, lines, axes = past
     head = [f"{snapshot.module}:"] if named else []
     count = f"{len(lines)} source line{'s' * (len(lines) != 1)}"
     computed = ["", f"{node} (after pass {snapshot.index}, {snapshot.title}) computes {count}:", *(f"  {line.frame}" for line in lines)]
-    return [*head, *step_lines(steps, node), *(computed if lines else [])]
+    works = ["", f"{node} works along {axes}"] if axes else []
+    return [*head, *step_lines(steps, node), *works, *(computed if lines else [])]
 
 
 def step_lines(steps: Iterable[Step], node: str) -> list[str]:
@@ -69,4 +84,10 @@ def past_json(past: NodePast) -> dict[str, Any]:
         {"index": step.snapshot.index, "pass": step.snapshot.name, "kind": step.kind, "evidence": step.evidence, "text": str(step)}
         for step in past.steps
     ]
-    return {"module": past.snapshot.module, "after": past.snapshot.index, "steps": steps, "lines": [str(each.frame) for each in past.lines]}
+    return {
+        "module": past.snapshot.module,
+        "after": past.snapshot.index,
+        "steps": steps,
+        "lines": [str(each.frame) for each in past.lines],
+        "mesh_axes": past.axes,
+    }

@@ -97,24 +97,41 @@ class _Slots:
 
     def _completed(self) -> Iterator[Replacement]:
         """Operations that were made anew with another shape, and the new node that gives their old value: a product in parts and the sum of
-        these, a product of two dimensions and the reshape behind it. A consumer that stays takes this one, which has the old type."""
+        these, a product of two dimensions and the reshape behind it. A consumer that stays takes this one, which has the old type; or, if
+        every device has only a part of the value, the type of the operation that was made anew, at the same place."""
         a, b, pairs = self._pairs.a, self._pairs.b, self._pairs
         if not self._made_anew or not self._new:
             return
         kind_a, kind_b = pairs.labels.of["kind"]
+        given = self._given()
         for x, y in enumerate(pairs.counterpart_a):
             if y < 0 or kind_a[x] == kind_b[y] or pairs.evidence[x] in CERTAIN or pairs.evidence[x] == _GUESSED:
                 continue
-            taken: set[int] = set()
+            taken = set(given.get(x, ()))
             for user in dict.fromkeys(edge // TAGS for edge in a.users[x]):
                 if (stays := pairs.counterpart_a[user]) >= 0 and pairs.evidence[user] != _GUESSED:
                     olds, news = self._left_over(_operands(a, user), _operands(b, stays))
                     if len(olds) == len(news):
                         taken.update(new for (at, old), (now, new) in zip(olds, news, strict=True) if old == x and at == now)
             chains = [self._chain(b, new, self._new) for new in sorted(taken) if new in self._new]
-            results = {i for chain in chains for i in chain if a.nodes[x].outputs == b.nodes[i].outputs}
+            results = {i for chain in chains for i in chain if a.nodes[x].outputs == b.nodes[i].outputs or self._is_of_same_part(x, y, i)}
             if results and all(self._comes_from(new, y) and not pairs.labels.elsewhere(x, new) for new in results):
                 yield Replacement((x,), tuple(sorted(results)))
+
+    def _given(self) -> dict[int, set[int]]:
+        """What graphs give now instead of a node that they gave."""
+        given: dict[int, set[int]] = defaultdict(set)
+        for ga, gb in enumerate(self._pairs.graph_a):
+            if gb != FREE and self._pairs.a.graphs[ga].name not in self._pairs.a.same:
+                olds, news = self._left_over(_outputs(self._pairs.a, ga), _outputs(self._pairs.b, gb))
+                for (at, old), (now, new) in zip(olds, news, strict=False):
+                    if at == now:
+                        given[old].add(new)
+        return given
+
+    def _is_of_same_part(self, x: int, y: int, new: int) -> bool:
+        nodes, (place_a, place_b) = self._pairs.b.nodes, self._pairs.labels.place
+        return nodes[new].outputs == nodes[y].outputs and place_a[x] == place_b[new] != 0
 
     def _comes_from(self, new: int, y: int) -> bool:
         """Whether a new node is computed from another, through new nodes only."""

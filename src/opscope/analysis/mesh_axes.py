@@ -1,0 +1,77 @@
+"""Along which axes of the user's mesh a collective operation works, from its groups of devices and the mesh that the program began with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from opscope.program import Node, Program
+
+_MESH = re.compile(r"#sdy\.mesh<\[([^\]]*)\](, *device_ids)?")
+_AXIS = re.compile(r"\\?\"(?P<name>[^\"\\]+)\\?\" *= *(?P<size>\d{1,9})")
+_IOTA = re.compile(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?$")
+_GROUP = re.compile(r"\{((?:\d{1,9}[, ]*)+)\}")
+_MOST_DEVICES = 1 << 16
+
+
+class Mesh(NamedTuple):
+    """Axes with their sizes, the slowest first."""
+
+    axes: tuple[tuple[str, int], ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={size}" for name, size in self.axes)
+
+
+def meshes_of(program: Program) -> list[Mesh]:
+    """The meshes that JAX named in a module. One with devices in an order of its own is left out: ids say nothing about its axes."""
+    text = str(program.attrs.get("frontend_attributes", ""))
+    return [
+        Mesh(tuple((axis["name"], int(axis["size"])) for axis in _AXIS.finditer(mesh[1])))
+        for mesh in _MESH.finditer(text)
+        if not mesh[2]
+    ]  # fmt: skip
+
+
+def axes_of(node: Node, meshes: Iterable[Mesh]) -> str:
+    """ "mesh axis model of data=2, model=2", or nothing if the node has no groups of devices, or if no axes of one mesh give them."""
+    groups = _groups(str(node.attrs.get("replica_groups", "")))
+    if not groups or str(node.attrs.get("use_global_device_ids", "")) != "true":
+        return ""
+    found = {f"mesh ax{'i' if len(axes) == 1 else 'e'}s {', '.join(axes)} of {mesh}" for mesh in meshes if (axes := _axes(groups, mesh))}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _axes(groups: list[tuple[int, ...]], mesh: Mesh) -> list[str]:
+    """The axes along which the coordinates of a group vary, if these give all of the groups."""
+    sizes = [size for _, size in mesh.axes]
+    if prod(sizes) != sum(map(len, groups)) or sorted(device for group in groups for device in group) != list(range(prod(sizes))):
+        return []
+    strides = [prod(sizes[at + 1 :]) for at in range(len(sizes))]
+    varying = [at for at, size in enumerate(sizes) if len({device // strides[at] % size for device in groups[0]}) > 1]
+    fixed = [at for at in range(len(sizes)) if at not in varying]
+    along = [sum(c * strides[at] for at, c in zip(varying, place, strict=True)) for place in _places(sizes, varying)]
+    firsts = [sum(c * strides[at] for at, c in zip(fixed, place, strict=True)) for place in _places(sizes, fixed)]
+    expected = {frozenset(first + step for step in along) for first in firsts}
+    return [mesh.axes[at][0] for at in varying] if {frozenset(group) for group in groups} == expected else []
+
+
+def _places(sizes: list[int], axes: list[int]) -> Iterable[tuple[int, ...]]:
+    return product(*(range(sizes[at]) for at in axes))
+
+
+def _groups(text: str) -> list[tuple[int, ...]]:
+    """Groups of devices, as XLA writes them: {{0,1},{2,3}}, or [2,2]<=[4], or [2,2]<=[2,2]T(1,0)."""
+    iota = _IOTA.match(text.strip())
+    if not iota:
+        return [tuple(map(int, re.findall(r"\d+", group))) for group in _GROUP.findall(text)]
+    shape, dims, order = ([int(each[:9]) for each in (part or "").split(",") if each] for part in iota.groups())
+    order = order or list(range(len(dims)))
+    if len(shape) != 2 or prod(shape) != prod(dims) or not 0 < prod(dims) <= _MOST_DEVICES or sorted(order) != list(range(len(dims))):
+        return []
+    strides = [prod(dims[at + 1 :]) for at in range(len(dims))]
+    devices = [sum(c * strides[at] for at, c in zip(order, place, strict=True)) for place in product(*(range(dims[at]) for at in order))]
+    return [tuple(devices[start : start + shape[1]]) for start in range(0, len(devices), shape[1])]

@@ -1,0 +1,73 @@
+"""A collective is told by the axes of the user's mesh, which the partitioner drops from the text."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opscope.analysis.mesh_axes import Mesh, axes_of, meshes_of
+from opscope.cli import main
+from opscope.program import Node, Program, ProgramBuilder, TensorType
+
+MESHED = Path(__file__).parent / "meshed"
+"""Texts that XLA wrote for `tanh(x @ w1) @ w2` on a mesh of data=2, model=2: both weights are split along model."""
+MESH = Mesh((("a", 2), ("b", 3), ("c", 4)))
+
+
+def collective(groups: str, **attrs: str) -> Node:
+    builder = ProgramBuilder("m")
+    graph = builder.graph("main")
+    attrs = {"replica_groups": groups, "use_global_device_ids": "true", **attrs}
+    graph.node("sum", "all-reduce", outputs=[TensorType("f32", (4,))], attrs=attrs)
+    return builder.build().main["sum"]
+
+
+def groups_along(axes: tuple[int, ...]) -> np.ndarray:
+    """The groups of devices that differ only along these axes, by NumPy."""
+    sizes = [size for _, size in MESH.axes]
+    rest = [axis for axis in range(3) if axis not in axes]
+    return np.arange(24).reshape(sizes).transpose(*rest, *axes).reshape(-1, int(np.prod([sizes[axis] for axis in axes])))
+
+
+@pytest.mark.parametrize("axes", [axes for count in (1, 2, 3) for axes in combinations(range(3), count)])
+def test_groups_along_any_axes_are_told(axes: tuple[int, ...]) -> None:
+    rows = groups_along(axes)
+    names = [MESH.axes[axis][0] for axis in axes]
+    expected = f"mesh {'axis' if len(names) == 1 else 'axes'} {', '.join(names)} of a=2, b=3, c=4"
+    listed = "{" + ",".join("{" + ",".join(map(str, row)) + "}" for row in rows) + "}"
+    order = ",".join(str(axis) for axis in (*(axis for axis in range(3) if axis not in axes), *axes))
+    for text in (listed, f"[{len(rows)},{rows.shape[1]}]<=[2,3,4]T({order})"):
+        assert axes_of(collective(text), [MESH]) == expected
+
+
+@pytest.mark.parametrize(
+    "groups", ["", "{}", "{{0,1},{2,3}}", "{{0,5},{1,2}}", "[2,12]<=[23]", "[1,24]<=[2,3,4]T(0,0,1)", f"[1,{'9' * 5000}]<=[{'9' * 5000}]"]
+)
+def test_groups_that_no_axes_give_are_not_named(groups: str) -> None:
+    assert axes_of(collective(groups), [MESH]) == ""
+
+
+def test_ids_that_are_not_devices_say_nothing() -> None:
+    assert axes_of(collective("{{0,1},{2,3}}", use_global_device_ids="false"), [Mesh((("a", 2), ("b", 2)))]) == ""
+
+
+def test_meshes_are_read_from_the_module() -> None:
+    def program(text: str) -> Program:
+        builder = ProgramBuilder("m")
+        builder.attrs["frontend_attributes"] = text
+        builder.graph("main").node("x", "parameter", outputs=[TensorType("f32", (4,))])
+        return builder.build()
+
+    text = '{xla.sdy.meshes={mesh = #sdy.mesh<["data"=2, "model"=2]>, other = #sdy.mesh<["x"=4], device_ids=[3,2,1,0]>}}'
+    assert meshes_of(program(text)) == [Mesh((("data", 2), ("model", 2)))]
+    assert meshes_of(program("")) == []
+
+
+def test_history_names_the_axis_and_the_product(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["passes", str(MESHED), "--history", "all-reduce"]) == 0
+    output = capsys.readouterr().out
+    assert "dot_general.0 became dot.1, all-reduce" in output
+    assert "all-reduce works along mesh axis model of data=2, model=2" in output
