@@ -71,6 +71,7 @@ def test_rules_are_written_counted_moved_and_forgotten(open_file: Open) -> None:
     assert "conv(" in said(viewer, 1)
     assert "#ffe9b8" not in svg(viewer)
     pattern.fill("aten")
+    viewer.idle()  # the error goes, and with it the button moves
     viewer.press("Rule 1: add a number range")
     viewer.page.get_by_label("Rule 1: attribute").fill("groups")
     viewer.page.get_by_label("Rule 1: min").fill("4")
