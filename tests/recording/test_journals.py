@@ -270,6 +270,16 @@ def test_only_the_schema_of_opscope_is_opened(tmp_path: Path, statements: str, c
     assert sorted(os.listdir(tmp_path)) == before
 
 
+def test_a_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    """SQLite repeats it in its error, which Python cannot decode."""
+    path = record(tmp_path / "run.opscope")
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"tablesnapshotsnapshot", b"table\x81napshotsnapshot"))
+    assert path.read_bytes() != whole
+    with pytest.raises(SourceError, match=r"run\.opscope: is a damaged recording \(a name in it is not UTF-8\)"):
+        open_recording(path)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
     """SQLite would wait forever for somebody to write into it."""

@@ -126,7 +126,15 @@ class ReadOnly(sqlite3.Connection):
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         self._patience.left = self._patience.most
-        return self.execute(query, values).fetchall()
+        try:
+            return self.execute(query, values).fetchall()
+        except UnicodeDecodeError:
+            raise _not_text() from None
+
+
+def _not_text() -> SourceError:
+    """SQLite repeats damaged names in its errors, and Python cannot decode these."""
+    return SourceError(f"{DAMAGED} (a name in it is not UTF-8)")
 
 
 def _only_reading(action: int, *_: object) -> int:
@@ -142,6 +150,9 @@ def open_to_read(path: Path, timeout: float = 30) -> ReadOnly:
         for row in connection.execute(_LAYOUT):
             if row not in _expected_layout():
                 raise SourceError(f"{DAMAGED} (it has a {row[0]} {row[1]!r} that opscope did not write)")
+    except UnicodeDecodeError:
+        connection.close()
+        raise _not_text() from None
     except BaseException:
         connection.close()
         raise
