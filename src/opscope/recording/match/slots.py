@@ -17,6 +17,7 @@ _PARTS = frozenset(
     ("get-tuple-element", "tuple", "slice", "bitcast", "reshape", "transpose", "copy", "convert", "view", "permute", "getitem")
 )
 """Operations that only pass on a value, or a part of it: what was replaced is the node that they take it from."""
+_SUMS = frozenset(("all-reduce", "all-reduce-start", "all-reduce-done"))
 _FARTHEST = 16
 """Through so many nodes that are gone, a node is looked for that was bypassed."""
 _GUESSED = "similarity"
@@ -130,8 +131,9 @@ class _Slots:
         return given
 
     def _is_of_same_part(self, x: int, y: int, new: int) -> bool:
+        """Whether a new node adds up, over devices, what the operation gives that was made anew."""
         nodes, (place_a, place_b) = self._pairs.b.nodes, self._pairs.labels.place
-        return nodes[new].outputs == nodes[y].outputs and place_a[x] == place_b[new] != 0
+        return nodes[new].op in _SUMS and nodes[new].outputs == nodes[y].outputs and place_a[x] == place_b[new] != 0
 
     def _comes_from(self, new: int, y: int) -> bool:
         """Whether a new node is computed from another, through new nodes only."""
