@@ -20,6 +20,8 @@ from opscope.view_options import ViewOptions
 
 _MODULE_WIDE = ("original_value", "origin")
 """Attributes that refer to tables of the whole module, which an extract does not have."""
+_HEADER = ("is_scheduled", "input_output_alias", "buffer_donor", "entry_computation_layout", "replica_count", "num_partitions")
+"""What passes and the run depend on, if the whole module is written."""
 _FRAME_ID = re.compile(r"\s*\bstack_frame_id=\d+")
 
 
@@ -45,7 +47,7 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     bodies = program.callees_first(called for node in nodes for called in node.calls)
     tuples = _tuple_typed([graph, *bodies])
     whole = graph is program.main and height is None and root == root_of(graph)
-    lines = [f"HloModule {_name(program.name) if whole else f'{_word(root)}_extracted'}", ""]
+    lines = [f"HloModule {_name(program.name)}{_header(program)}" if whole else f"HloModule {_word(root)}_extracted", ""]
     for body in bodies:
         if body.name == graph.name:
             raise OpscopeError(f"{root!r} calls its own computation, which cannot be extracted; choose another node")
@@ -56,6 +58,10 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
         entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
     entry += _lines(graph, [node for node in nodes if not node.is_argument], root, tuples, metadata)
     return "\n".join([*lines, *entry, "}", ""])
+
+
+def _header(program: Program) -> str:
+    return "".join(f", {key}={program.attrs[key]}" for key in _HEADER if key in program.attrs)
 
 
 def _levels_above(graph: Graph, root: str, height: int | None) -> set[str]:
@@ -99,15 +105,31 @@ def _mark(node: Node, root: str) -> str:
 
 def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str, str]], metadata: bool) -> list[str]:
     node_ids = {node.id for node in nodes}
+    elements: dict[tuple[str, int], str] = {}
     lines = []
     for node in nodes:
         details = node.details
         tail = _tail(node, details.tail, node_ids, metadata) if isinstance(details, HloDetails) else ""
         inner = details.payload if isinstance(details, HloDetails) and (node.is_argument or node.role == "constant") else ""
-        operands = inner or ", ".join(name for name, _ in node.inputs)
+        names = []
+        for name, index in node.inputs:
+            if index == WHOLE or node.op == "get-tuple-element" or (graph.name, name) not in tuples:
+                names.append(name)
+                continue
+            if (name, index) not in elements:
+                elements[name, index] = element = _fresh(f"{name}.element.{index}", graph)
+                lines.append(f"  {element} = {_tensor(graph[name].outputs[index])} get-tuple-element({name}), index={index}")
+            names.append(elements[name, index])
         typed = _type(node, (graph.name, node.id) in tuples)
-        lines.append(f"  {_mark(node, root)}{node.id} = {typed} {node.op}({operands}){tail}")
+        lines.append(f"  {_mark(node, root)}{node.id} = {typed} {node.op}({inner or ', '.join(names)}){tail}")
     return lines
+
+
+def _fresh(name: str, graph: Graph) -> str:
+    """A name for an element that XLA only writes as `%name#0`, a shorthand which older parsers refuse."""
+    while name in graph.position:
+        name += "_"
+    return name
 
 
 def _tail(node: Node, text: str, node_ids: set[str], metadata: bool) -> str:

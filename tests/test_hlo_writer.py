@@ -1,0 +1,51 @@
+"""HLO that is written says what was read, also where XLA writes elements of tuples as `%x#1`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import opscope
+from opscope.cli import main
+
+TEXT = """HloModule m, is_scheduled=true, entry_computation_layout={((f32[4]{0}, f32[8]{0}))->(f32[4]{0}, f32[8]{0})}, num_partitions=2
+
+ENTRY %main (p: (f32[4], f32[8])) -> (f32[4], f32[8]) {
+  %p = (f32[4]{0}, f32[8]{0}) parameter(0)
+  %a = f32[8]{0} negate(%p#1)
+  %b = f32[8]{0} multiply(%a, %p#1)
+  %c = f32[4]{0} abs(%p#0)
+  ROOT %r = (f32[4]{0}, f32[8]{0}) tuple(%c, %b)
+}
+"""
+
+
+def export(tmp_path: Path, *words: str) -> str:
+    (tmp_path / "m.hlo").write_text(TEXT)
+    assert main(["export", str(tmp_path / "m.hlo"), *words, "-o", str(tmp_path / "out.hlo")]) == 0
+    return (tmp_path / "out.hlo").read_text()
+
+
+def test_elements_of_tuples_stay_what_they_are(tmp_path: Path) -> None:
+    lines = [line.strip() for line in export(tmp_path).splitlines()]
+    assert lines.count("p.element.1 = f32[8]{0} get-tuple-element(p), index=1") == 1
+    assert "a = f32[8]{0} negate(p.element.1)" in lines and "b = f32[8]{0} multiply(a, p.element.1)" in lines
+    assert "c = f32[4]{0} abs(p.element.0)" in lines and "ROOT r = (f32[4]{0}, f32[8]{0}) tuple(c, b)" in lines
+
+
+def test_a_whole_module_keeps_what_passes_depend_on(tmp_path: Path) -> None:
+    assert export(tmp_path).splitlines()[0] == TEXT.splitlines()[0]
+    assert re.fullmatch(r"HloModule \w+", export(tmp_path, "--around", "b", "--force").splitlines()[0])
+
+
+@pytest.mark.frameworks
+def test_xla_reads_what_is_written(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    from jaxlib._hlo import hlo_module_from_text
+
+    for words in ((), ("--around", "b", "--force")):
+        text = hlo_module_from_text(export(tmp_path, *words)).to_string()
+        assert "negate(" in text
+    assert opscope.load(tmp_path / "out.hlo").node_count > 2
