@@ -126,6 +126,29 @@ def test_what_follows_a_value_of_another_shape_has_changed() -> None:
     assert all(pairs[old] == new[old] for old in ("x", "n", "low", "high", "e", "a"))
 
 
+def test_a_constant_is_a_copy_of_one_from_its_own_graph() -> None:
+    """Equal constants are everywhere: the one in a clone is from the graph that was cloned, one in a fusion from the graph around it, and
+    one beside a constant that stays is new."""
+    called = "{0} {{\n  x.{1} = f32[] parameter(0)\n  k.{1} = f32[] constant(2)\n  ROOT y.{1} = f32[] {2}(x.{1}, k.{1})\n}}\n"
+    main = (
+        "ENTRY main {{\n  p = f32[] parameter(0)\n  c = f32[] constant(2)\n  a = f32[] power(p, c)\n  g = f32[] call(a), to_apply=g\n"
+        "  h = f32[] call(g), to_apply=h\n{0}}}\n"
+    )
+    graphs = called.format("g", 1, "multiply") + called.format("h", 2, "add")
+    before = "HloModule m\n" + graphs + main.format("  ROOT i = f32[] call(h), to_apply=h\n")
+    clone = called.format("h.clone", 3, "add")
+    cloned = "HloModule m\n" + graphs + clone + main.format("  ROOT i = f32[] call(h), to_apply=h.clone\n")
+    assert copied(before, cloned)["k.3"] == "k.2"
+    new = "  n = f32[] constant(2)\n  e = f32[] divide(h, n)\n  ROOT i = f32[] call(e), to_apply=h\n"
+    assert "n" not in copied(before, "HloModule m\n" + graphs + main.format(new))
+
+
+def copied(before: str, after: str) -> dict[str, str]:
+    """What diffs say nodes are copies of."""
+    difference = diff_passes(parse(before), parse(after), ids="names")
+    return {b[1]: match.a[0][1] for match in difference.matched for b in match.b if len(match.a) == 1 and b[1] != match.a[0][1]}
+
+
 def test_a_graph_whose_name_another_has_now_is_called_what_it_is_called_now() -> None:
     """The old f is left behind as g, and a new f is called: not a change from f to f."""
     body = "{{\n  x.{0} = f32[4] parameter(0)\n  ROOT y.{0} = f32[4] {1}(x.{0})\n}}\n"

@@ -54,16 +54,18 @@ def test_ids_that_are_not_devices_say_nothing() -> None:
     assert axes_of(collective("{{0,1},{2,3}}", use_global_device_ids="false"), [Mesh((("a", 2), ("b", 2)))]) == ""
 
 
-def test_meshes_are_read_from_the_module() -> None:
-    def program(text: str) -> Program:
+def test_meshes_are_read_from_the_module_if_all_devices_are_in_their_order() -> None:
+    def program(meshes: str, **attrs: str) -> Program:
         builder = ProgramBuilder("m")
-        builder.attrs["frontend_attributes"] = text
+        builder.attrs.update(frontend_attributes=f"{{xla.sdy.meshes={{{meshes}}}}}", **attrs)
         builder.graph("main").node("x", "parameter", outputs=[TensorType("f32", (4,))])
         return builder.build()
 
-    text = '{xla.sdy.meshes={mesh = #sdy.mesh<["data"=2, "model"=2]>, other = #sdy.mesh<["x"=4], device_ids=[3,2,1,0]>}}'
-    assert meshes_of(program(text)) == [Mesh((("data", 2), ("model", 2)))]
-    assert meshes_of(program("")) == []
+    mesh = 'mesh = #sdy.mesh<["data"=2, "model"=2]>'
+    assert meshes_of(program(mesh, num_partitions="4")) == [Mesh((("data", 2), ("model", 2)))]
+    shuffled = f'{mesh}, other = #sdy.mesh<["x"=4], device_ids=[3,2,1,0]>'
+    assert meshes_of(program(shuffled, num_partitions="4")) == meshes_of(program("", num_partitions="4")) == []
+    assert meshes_of(program(mesh, num_partitions="8")) == meshes_of(program(mesh, num_partitions="4", replica_count="2")) == []
 
 
 def test_history_names_the_axis_and_the_product(capsys: pytest.CaptureFixture[str]) -> None:

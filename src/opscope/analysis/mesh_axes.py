@@ -27,13 +27,12 @@ class Mesh(NamedTuple):
 
 
 def meshes_of(program: Program) -> list[Mesh]:
-    """The meshes that JAX named in a module. One with devices in an order of its own is left out: ids say nothing about its axes."""
-    text = str(program.attrs.get("frontend_attributes", ""))
-    return [
-        Mesh(tuple((axis["name"], int(axis["size"])) for axis in _AXIS.finditer(mesh[1])))
-        for mesh in _MESH.finditer(text)
-        if not mesh[2]
-    ]  # fmt: skip
+    """The meshes that JAX named in a module, if its devices are those of every mesh, in order: otherwise ids say nothing about axes."""
+    found = list(_MESH.finditer(str(program.attrs.get("frontend_attributes", ""))))
+    meshes = [Mesh(tuple((axis["name"], int(axis["size"])) for axis in _AXIS.finditer(mesh[1]))) for mesh in found]
+    devices = str(program.attrs.get("num_partitions", "1"))
+    fits = all(devices == str(prod(size for _, size in mesh.axes)) for mesh in meshes)
+    return meshes if fits and "replica_count" not in program.attrs and not any(mesh[2] for mesh in found) else []
 
 
 def axes_of(node: Node, meshes: Iterable[Mesh]) -> str:

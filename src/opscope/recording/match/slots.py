@@ -17,6 +17,8 @@ _PARTS = frozenset(
     ("get-tuple-element", "tuple", "slice", "bitcast", "reshape", "transpose", "copy", "convert", "view", "permute", "getitem")
 )
 """Operations that only pass on a value, or a part of it: what was replaced is the node that they take it from."""
+_CALLS = frozenset(("fusion", "call"))
+"""Operations whose operands are the parameters of what they call."""
 _SUMS = frozenset(("all-reduce", "all-reduce-start", "all-reduce-done"))
 _FARTHEST = 16
 """Through so many nodes that are gone, a node is looked for that was bypassed."""
@@ -67,8 +69,9 @@ class _Slots:
                 [at for at, _ in olds] == [at for at, _ in news] and not self._is_reordered(olds, news) and not self._crosses(olds, news)
             )
             if len(olds) == len(news) and same_positions:
-                for (_, x), (_, y) in zip(olds, news, strict=True):
-                    if x in self._gone and y not in instead[x] and not self._is_bypassed(x, y):
+                for (_, x), (_, taken) in zip(olds, news, strict=True):
+                    y = self._passed_in(taken) if x in self._gone else taken
+                    if x in self._gone and y >= 0 and y not in instead[x] and not self._is_bypassed(x, y):
                         instead[x].add(y)
                         witness = self._pair_ends(x, y) or ((x, y) if self._is_same_work(x, y) else None)
                         if witness:
@@ -222,6 +225,21 @@ class _Slots:
                     seen.add(operand)
                     waiting.append(operand)
         return False
+
+    def _passed_in(self, y: int) -> int:
+        """The node that computes a value, if a consumer is in a fusion now and takes a parameter of it; -1 if that is not known."""
+        b = self._pairs.b
+        for _ in range(_FARTHEST):
+            if y not in self._new or not b.nodes[y].is_argument:
+                return y
+            callers, number = b.callers[b.graph[y]], str(b.nodes[y].attrs.get("parameter_number", ""))
+            if len(callers) != 1 or b.nodes[callers[0]].op not in _CALLS or not number.isdecimal() or len(number) > 6:
+                return FREE
+            operands = _operands(b, callers[0])
+            if int(number) >= len(operands):
+                return FREE
+            y = operands[int(number)]
+        return FREE
 
     def _pair_ends(self, x: int, y: int) -> tuple[int, int] | None:
         """Pair the operations behind two values if they are the same: a pass made it anew, with another type or between reshapes. One
