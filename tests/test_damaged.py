@@ -261,3 +261,14 @@ def test_files_that_once_ended_in_an_internal_error(tmp_path: Path) -> None:
     for path in sorted(faults.iterdir()):
         outcome(path)
     assert len(os.listdir(faults)) >= 28
+
+
+@pytest.mark.frameworks
+def test_the_name_of_an_onnx_model_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    """protobuf returns it as bytes, which no page can have as a title."""
+    helper = pytest.importorskip("onnx").helper
+    model = helper.make_model(helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "titled", [], []))
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString().replace(b"titled", b"title\xc5"))
+    with pytest.raises(OpscopeError, match="a name is not text"):
+        opscope.load(path)

@@ -98,6 +98,7 @@ NODE = ("graphs", 1, "nodes", 3)
         ((*NODE, "outputs", 0, "shape", 1), 1.5, "graphs[1].nodes[3].outputs[0].shape[1]: must be a number or text"),
         ((*NODE, "source", 0, "line"), "12", "graphs[1].nodes[3].source[0].line: must be a whole number, not text"),
         ((*NODE, "input"), [], 'graphs[1].nodes[3]: has an unknown field "input"; did you mean "inputs"?'),
+        ((*NODE, "\nput"), [], 'graphs[1].nodes[3]: has an unknown field "\\nput"; did you mean "inputs"?'),
         (("graphs", 1, "nodes", 2, "id"), "pair", "graphs[1].nodes[2].id: duplicate id 'pair'"),
         (("graphs", 1, "nodes", 2, "id"), None, "graphs[1].nodes[2].id: is missing"),
         (("graphs", 1, "name"), "fused_computation.1", "graphs[1].name: duplicate graph"),

@@ -347,7 +347,7 @@ def _check_fields(raw: dict[str, Any], fields: tuple[str, ...], at: str = "") ->
     for key in raw:
         if key not in fields:
             otherwise = f"; expected {', '.join(fields)}; put other facts into attrs"
-            raise _FieldError(at, f'has an unknown field "{key}"' + suggest(key, fields, otherwise, spelled=json.dumps))
+            raise _FieldError(at, f"has an unknown field {json.dumps(key)}" + suggest(key, fields, otherwise, spelled=json.dumps))
 
 
 def _text(value: Any, at: str) -> str:

@@ -57,6 +57,7 @@ def capture(obj: Any, *args: Any, **options: Any) -> Program | None:
 def model_program(model: Any, name: str = "onnx") -> Program:
     if not model.HasField("graph"):
         raise SourceError("is an ONNX model without a graph; export it again")
+    _check_names([model.graph.name])
     program = ProgramBuilder(model.graph.name or name, "main")
     program.attrs.update(_model_attrs(model))
     functions = {(f.domain, f.name): f"{f.domain}::{f.name}" if f.domain else f.name for f in model.functions}
@@ -65,6 +66,11 @@ def model_program(model: Any, name: str = "onnx") -> Program:
     for function in model.functions:
         reader.function(functions[function.domain, function.name], function)
     return program.build()
+
+
+def _check_names(names: Iterable[Any]) -> None:
+    if not all(isinstance(name, str) for name in names):  # protobuf returns invalid UTF-8 as bytes
+        raise SourceError("is a damaged ONNX model (a name is not text); export it again")
 
 
 def _model_attrs(model: Any) -> dict[str, Any]:
@@ -126,8 +132,7 @@ class _Reader:
     def _nodes(self, graph: GraphBuilder, nodes: Iterable[Any], values: dict[str, ValueRef], types: dict[str, TensorType]) -> None:
         listed = list(nodes)
         names = [name for node in listed for name in (node.name, node.op_type, node.domain, *node.input, *node.output)]
-        if not all(isinstance(name, str) for name in (graph.name, *values, *names)):  # protobuf returns invalid UTF-8 as bytes
-            raise SourceError("is a damaged ONNX model (a name is not text); export it again")
+        _check_names((graph.name, *values, *names))
         makers = {out for node in listed for out in node.output if out}
         used_ids = {node.id for node in graph.nodes}
         ids = [_unique(node.name or f"{node.op_type}_{i}", used_ids) for i, node in enumerate(listed)]
