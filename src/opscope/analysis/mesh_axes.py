@@ -49,17 +49,21 @@ def _axes(groups: list[tuple[int, ...]], mesh: Mesh) -> list[str]:
     sizes = [size for _, size in mesh.axes]
     if prod(sizes) != sum(map(len, groups)) or sorted(device for group in groups for device in group) != list(range(prod(sizes))):
         return []
-    strides = [prod(sizes[at + 1 :]) for at in range(len(sizes))]
+    strides = _strides(sizes)
     varying = [at for at, size in enumerate(sizes) if len({device // strides[at] % size for device in groups[0]}) > 1]
-    fixed = [at for at in range(len(sizes)) if at not in varying]
-    along = [sum(c * strides[at] for at, c in zip(varying, place, strict=True)) for place in _places(sizes, varying)]
-    firsts = [sum(c * strides[at] for at, c in zip(fixed, place, strict=True)) for place in _places(sizes, fixed)]
+    along, firsts = _devices(sizes, varying), _devices(sizes, [at for at in range(len(sizes)) if at not in varying])
     expected = {frozenset(first + step for step in along) for first in firsts}
     return [mesh.axes[at][0] for at in varying] if {frozenset(group) for group in groups} == expected else []
 
 
-def _places(sizes: list[int], axes: list[int]) -> Iterable[tuple[int, ...]]:
-    return product(*(range(sizes[at]) for at in axes))
+def _devices(sizes: list[int], axes: list[int]) -> list[int]:
+    """The devices along these axes, from device 0 on, where the last axis varies fastest."""
+    strides = _strides(sizes)
+    return [sum(c * strides[at] for at, c in zip(axes, place, strict=True)) for place in product(*(range(sizes[at]) for at in axes))]
+
+
+def _strides(sizes: list[int]) -> list[int]:
+    return [prod(sizes[at + 1 :]) for at in range(len(sizes))]
 
 
 def _groups(text: str) -> list[tuple[int, ...]]:
@@ -71,6 +75,5 @@ def _groups(text: str) -> list[tuple[int, ...]]:
     order = order or list(range(len(dims)))
     if len(shape) != 2 or prod(shape) != prod(dims) or not 0 < prod(dims) <= _MOST_DEVICES or sorted(order) != list(range(len(dims))):
         return []
-    strides = [prod(dims[at + 1 :]) for at in range(len(dims))]
-    devices = [sum(c * strides[at] for at, c in zip(order, place, strict=True)) for place in product(*(range(dims[at]) for at in order))]
+    devices = _devices(dims, order)
     return [tuple(devices[start : start + shape[1]]) for start in range(0, len(devices), shape[1])]

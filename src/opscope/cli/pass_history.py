@@ -60,9 +60,11 @@ def past_lines(past: NodePast, node: str, named: bool) -> list[str]:
 
 def step_lines(steps: Iterable[Step], node: str) -> list[str]:
     """A row for each step; passes in a row that did nothing to the node are one."""
+    from opscope.recording.history import CARRIED
+
     rows: list[tuple[str, str, str, str]] = []
     changed = False
-    for carried, run in groupby(steps, lambda step: step.kind == "carried"):
+    for carried, run in groupby(steps, lambda step: step.kind == CARRIED):
         if carried:
             rows.append(_carried(list(run)))
         else:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
+from opscope.recording.match.values import passed
 
 _PARTS = frozenset(
     ("get-tuple-element", "tuple", "slice", "bitcast", "reshape", "transpose", "copy", "convert", "view", "permute", "getitem")
@@ -50,6 +51,8 @@ class _Slots:
         """{node that is gone: new node that alone is at its place in the user's program}, whatever it does."""
         self._ends = {*self._tied, *(~y for y in self._tied.values())}
         """Nodes that a value is not followed beyond."""
+        self._passed: dict[int, int] | None = None
+        """{parameter of b: node whose value its caller passes}, made if a replacement needs it."""
         self._replaced: dict[int, set[int]] = defaultdict(set)
         """{new node: the nodes that are gone and that it replaced, perhaps with others}."""
         self._parts: dict[int, dict[int, int]] = defaultdict(dict)
@@ -125,13 +128,18 @@ class _Slots:
     def _given(self) -> dict[int, set[int]]:
         """What graphs give now instead of a node that they gave."""
         given: dict[int, set[int]] = defaultdict(set)
-        for ga, gb in enumerate(self._pairs.graph_a):
-            if gb != FREE and self._pairs.a.graphs[ga].name not in self._pairs.a.same:
-                olds, news = self._left_over(_outputs(self._pairs.a, ga), _outputs(self._pairs.b, gb))
-                for (at, old), (now, new) in zip(olds, news, strict=False):
-                    if at == now:
-                        given[old].add(new)
+        for before, after in self._results():
+            for (at, old), (now, new) in zip(*self._left_over(before, after), strict=False):
+                if at == now:
+                    given[old].add(new)
         return given
+
+    def _results(self) -> Iterator[tuple[list[int], list[int]]]:
+        """The outputs of matched graphs, before and after."""
+        a, b = self._pairs.a, self._pairs.b
+        for ga, gb in enumerate(self._pairs.graph_a):
+            if gb != FREE and a.graphs[ga].name not in a.same:
+                yield _outputs(a, ga), _outputs(b, gb)
 
     def _is_of_same_part(self, x: int, y: int, new: int) -> bool:
         """Whether a new node adds up, over devices, what the operation gives that was made anew."""
@@ -171,9 +179,7 @@ class _Slots:
             y = pairs.counterpart_a[x]
             if y >= 0 and pairs.evidence[x] != _GUESSED:
                 yield _operands(a, x), _operands(b, y)
-        for ga, gb in enumerate(pairs.graph_a):
-            if gb != FREE and a.graphs[ga].name not in a.same:
-                yield _outputs(a, ga), _outputs(b, gb)
+        yield from self._results()
 
     def _left_over(self, before: Sequence[int], after: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Operands that are not each other's counterparts, with their positions."""
@@ -232,13 +238,11 @@ class _Slots:
         for _ in range(_FARTHEST):
             if y not in self._new or not b.nodes[y].is_argument:
                 return y
-            callers, number = b.callers[b.graph[y]], str(b.nodes[y].attrs.get("parameter_number", ""))
-            if len(callers) != 1 or b.nodes[callers[0]].op not in _CALLS or not number.isdecimal() or len(number) > 6:
+            if self._passed is None:
+                self._passed = passed(b)
+            if y not in self._passed or b.nodes[b.callers[b.graph[y]][0]].op not in _CALLS:
                 return FREE
-            operands = _operands(b, callers[0])
-            if int(number) >= len(operands):
-                return FREE
-            y = operands[int(number)]
+            y = self._passed[y]
         return FREE
 
     def _pair_ends(self, x: int, y: int) -> tuple[int, int] | None:

@@ -21,7 +21,7 @@ class Values:
     def __init__(self, side: Side) -> None:
         self.side = side
         self.in_order = _callees_before_calls(side)
-        self._source = {**_returned(side), **_passed(side)}
+        self._source = {**_returned(side), **passed(side)}
         self.forget()
 
     def forget(self) -> None:
@@ -78,9 +78,9 @@ def _callees_before_calls(side: Side) -> list[int]:
     return order
 
 
-def _passed(side: Side) -> dict[int, int]:
+def passed(side: Side) -> dict[int, int]:
     """{parameter: the node whose value the caller passes}, for graphs with one caller and as many parameters as it passes values."""
-    passed: dict[int, int] = {}
+    values: dict[int, int] = {}
     for g, callers in enumerate(side.callers):
         if len(callers) != 1:
             continue
@@ -89,13 +89,13 @@ def _passed(side: Side) -> dict[int, int]:
         if len(parameters) != len(operands):
             continue
         order = sorted(parameters, key=lambda i: _parameter_number(side, i))
-        passed.update((i, edge // TAGS) for i, edge in zip(order, operands, strict=True))
-    return passed
+        values.update((i, edge // TAGS) for i, edge in zip(order, operands, strict=True))
+    return values
 
 
 def _parameter_number(side: Side, i: int) -> int:
     number = str(side.nodes[i].attrs.get("parameter_number", ""))
-    return int(number) if number.isdigit() else i
+    return int(number) if number.isdecimal() and len(number) < 10 else i
 
 
 def _returned(side: Side) -> dict[int, int]:
