@@ -32,6 +32,10 @@ def no_node(id: str) -> str:
     return f"no pass has a node {id!r}; `opscope passes SOURCE --find TEXT` searches all of them"
 
 
+TAKES_PLACE = "takes the place of"
+"""The rule of an origin that was followed through several passes, if the new node is not the old one but in its place."""
+
+
 class Origin(NamedTuple):
     """Nodes of the snapshot before (`old`) that became nodes of this one (`new`), as reported by the compiler.
 

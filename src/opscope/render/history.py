@@ -13,7 +13,7 @@ from opscope.plugin import Progress
 from opscope.program import NodeKey, Program
 from opscope.recording.diff import Change
 from opscope.recording.history import CARRIED, Step
-from opscope.recording.model import Origin, Recording, Snapshot
+from opscope.recording.model import TAKES_PLACE, Origin, Recording, Snapshot
 from opscope.render.draw import host
 from opscope.render.wire.compare_passes import compared
 
@@ -34,7 +34,10 @@ def compose(recording: Recording, before: Snapshot, after: Snapshot, progress: P
     question = {"lengths": [len(diff) for diff in diffs], "count": before.program.node_count}
     (answer,) = host.run(b"".join(diffs), [("compose", question)])
     old, new = _Numbers(before.program), _Numbers(after.program)
-    return tuple(Origin(old.keys(link["old"]), new.keys(link["new"]), link["evidence"]) for link in json.loads(answer))
+    return tuple(
+        Origin(old.keys(link["old"]), new.keys(link["new"]), link["evidence"], TAKES_PLACE if link["replaced"] else "")
+        for link in json.loads(answer)
+    )
 
 
 def _step(before: Snapshot, after: Snapshot, step: dict[str, Any]) -> Step:

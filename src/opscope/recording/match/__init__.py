@@ -22,7 +22,7 @@ from opscope.recording.match.places import match_twins
 from opscope.recording.match.same import untouched
 from opscope.recording.match.slots import replacements
 from opscope.recording.match.structure import match_structure
-from opscope.recording.model import Origin
+from opscope.recording.model import TAKES_PLACE, Origin
 
 EVIDENCE = ("rewrite", "identity", "name", "output", "place", "slot", "neighbourhood", "similarity", "undecided")
 
@@ -83,10 +83,11 @@ class Matcher:
         pairs = Pairs(self._a, self._b, self._labels)
         number_a, number_b = _numbers(self._a), _numbers(self._b)
         links = [
-            Group(tuple([number_a[key] for key in origin.old]), tuple([number_b[key] for key in origin.new]), origin.evidence)
+            Group(tuple([number_a[key] for key in origin.old]), tuple([number_b[key] for key in origin.new]), origin.evidence, origin.rule)
             for origin in self.origins
         ]
-        for old, new, evidence, _ in links:
+        became = [link for link in links if link.rule != TAKES_PLACE]
+        for old, new, evidence, _ in became:
             if len(old) == len(new) == 1:
                 pairs.pair(old[0], new[0], evidence)
         votes = Counter((self._a.graph[x], self._b.graph[y]) for x, y in enumerate(pairs.counterpart_a) if y >= 0)
@@ -94,18 +95,12 @@ class Matcher:
             pairs.pair_graphs(ga, gb)
         copies: dict[int, int] = {}
         merged: dict[int, int] = {}
-        for old, new, evidence, _ in links:
-            if evidence in REPLACED:
-                continue
-            (y,) = new
-            free = pairs.free_a(old)
-            if free and pairs.pair(free[0], y, evidence):
-                free = free[1:]
-            elif pairs.counterpart_b[y] == FREE:
+        for old, (y, *_), evidence, _ in became:
+            if pairs.counterpart_b[y] == FREE and not pairs.pair(old[0], y, evidence):
                 copies[y] = old[0]
-                continue
-            merged.update((x, y) for x in free)
-        replaced = [link for link in links if link.evidence in REPLACED and pairs.counterpart_b[link.b[0]] not in link.a]
+            elif pairs.counterpart_b[y] >= 0:
+                merged.update((x, y) for x in pairs.free_a(old))
+        replaced = [link._replace(rule="") for link in links if link.rule == TAKES_PLACE and pairs.counterpart_b[link.b[0]] not in link.a]
         return Matching(pairs, [], copies, merged, replaced, ids)
 
     def begin(self, ids: str | None, one_compilation: bool = True) -> Beginning:
@@ -129,7 +124,6 @@ class Matcher:
         match_outputs(pairs)
         match_structure(pairs)
         copies = derive(pairs)
-        pairs.work = None
         copied = set(copies.values())
         if one_compilation:
             match_twins(pairs, copied, copies)
@@ -137,6 +131,7 @@ class Matcher:
             match_followers(pairs, copied, copies)
         merged = {x: y for x, y in absorbed(pairs).items() if x not in copied}
         instead = replacements(pairs, copies, merged, made_anew=one_compilation)
+        pairs.work = None
         replaced = [Group(each.a, each.b, "slot" if each.decided else "undecided") for each in instead]
         return Matching(pairs, groups, copies, merged, replaced, ids)
 

@@ -1,12 +1,13 @@
 """Finds copies: nodes of b that compute the value of a node of a, in addition to its counterpart.
 
-Fusing and inlining copy nodes into other graphs. A copy is recognized by its value: the same operation on the same values. A constant has
-no operands, and many are equal: it is a copy only of one from the graph that it was taken from.
+Fusing and inlining copy nodes into other graphs. A copy is recognized by its value: the same operation on the same values, or on the values
+that the counterpart takes now. A constant has no operands, and many are equal: it is a copy only of one from the graph that it was taken
+from. A graph that was copied has copies of everything in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from opscope.recording.match.pairs import FREE, Pairs
 from opscope.recording.match.values import Work, WorkIndex
@@ -19,24 +20,30 @@ _FARTHEST = 16
 
 def derive(pairs: Pairs) -> dict[int, int]:
     """{node of b: node of a} for free nodes of b."""
-    b = pairs.b
-    if FREE not in pairs.counterpart_b:
+    a, b = pairs.a, pairs.b
+    new = pairs.free_b(range(len(b)))
+    if not new:
         return {}
     if pairs.work is None:
-        pairs.work = WorkIndex(pairs.a, b, pairs.labels.of["work"][0])
+        pairs.work = WorkIndex(a, b, pairs.labels.of["work"][0])
     work_b = pairs.labels.of["work"][1]
     values_a, values_b, by_work = pairs.work.a, pairs.work.b, pairs.work.by_work
     values_b.forget()
     constants = _Constants(pairs)
-    copies: dict[int, int] = {}
+    copies = _in_copied_graphs(pairs, {}, lambda gb: FREE)
     used: set[int] = set()
-    same: list[int]
+    repeatable = {work_b[y] for y in new if b.operands[y]}
+    equal: dict[Work, list[int]] = {}
+    """Nodes of b that do what a new one does, by the values that they take."""
     for y in values_b.in_order:
-        x, same = pairs.counterpart_b[y], []
-        if x == FREE and not b.nodes[y].is_argument:
-            work = work_b[y], values_b.operands(y)
+        x, value = pairs.counterpart_b[y], len(a) + y
+        work = (work_b[y], values_b.operands(y)) if work_b[y] in repeatable or x == FREE else None
+        if x == FREE and work and not b.nodes[y].is_argument:
             same = by_work.get(work, [])
-            if work[1] or not same:
+            value = values_a.value[same[0]] if same else value
+            if y in copies:
+                x = copies[y]
+            elif work[1] or not same:
                 free = (x for x in same[:_MOST_CANDIDATES] if pairs.counterpart_a[x] == FREE and x not in used)
                 x = next(free, same[0] if same else FREE)
             else:
@@ -44,19 +51,71 @@ def derive(pairs: Pairs) -> dict[int, int]:
             if x != FREE:
                 copies[y] = x
                 used.add(x)
-        # An equal constant has the same value, wherever it is from.
-        values_b.set(y, values_a.value[x] if x >= 0 else values_a.value[same[0]] if same else FREE)
+        elif x >= 0:
+            value = values_a.value[x]
+        if work and work[1]:
+            alike = equal.setdefault(work, [])
+            value = values_b.value[alike[0]] if alike and value >= len(a) else value
+            alike.append(y)
+        values_b.set(y, value)
+    for several in equal.values():
+        if len(several) > 1 and (origin := next((x for y in several if (x := _origin(pairs, copies, y)) >= 0), FREE)) >= 0:
+            copies.update((y, origin) for y in several if _origin(pairs, copies, y) == FREE)
+    copies.update(_in_copied_graphs(pairs, copies, _OnlyEqual(pairs, copies).of))
     return copies
 
 
+def _origin(pairs: Pairs, copies: dict[int, int], y: int) -> int:
+    return copies.get(y, pairs.counterpart_b[y])
+
+
+def _in_copied_graphs(pairs: Pairs, copies: dict[int, int], otherwise: Callable[[int], int]) -> dict[int, int]:
+    """{free node of b: node of a} for nodes of new graphs that are copies: of the equal graph that the caller called before, or of the one
+    that `otherwise` names."""
+    a, b = pairs.a, pairs.b
+    content_a, content_b = pairs.labels.content
+    copied: dict[int, int] = {}
+    more: dict[int, int] = {}
+    for gb in b.callees_last() if FREE in pairs.graph_b else ():
+        if pairs.graph_b[gb] != FREE or not b.members(gb):
+            continue
+        ga = FREE
+        for caller in b.callers[gb]:
+            x, around = _origin(pairs, copies, caller), b.graph[caller]
+            if x < 0 and around in copied:
+                x = a.first[copied[around]] + caller - b.first[around]
+            called, at = a.calls[x] if x >= 0 else [], b.calls[caller].index(gb)
+            if at < len(called) == len(b.calls[caller]) and content_a[called[at]] == content_b[gb]:
+                ga = called[at]
+                break
+        ga = otherwise(gb) if ga == FREE else ga
+        if ga != FREE and a.members(ga):
+            copied[gb] = ga
+            more.update((y, x) for x, y in zip(a.members(ga), b.members(gb), strict=True) if _origin(pairs, copies, y) == FREE)
+    return more
+
+
+class _OnlyEqual:
+    """The only graph of a that a new one is equal to, if nothing in it was taken from elsewhere."""
+
+    def __init__(self, pairs: Pairs, copies: dict[int, int]) -> None:
+        self._pairs, self._copies = pairs, copies
+        self._by_content: dict[int, int] = {}
+        for ga, content in enumerate(pairs.labels.content[0]):
+            self._by_content[content] = FREE if content in self._by_content else ga
+
+    def of(self, gb: int) -> int:
+        pairs = self._pairs
+        ga = self._by_content.get(pairs.labels.content[1][gb], FREE)
+        origins = (_origin(pairs, self._copies, y) for y in pairs.b.members(gb))
+        return ga if ga != FREE and all(x < 0 or pairs.a.graph[x] == ga for x in origins) else FREE
+
+
 class _Constants:
-    """Where a new constant was taken from: the same place of an equal graph, the graph around a fusion, or a graph that was inlined."""
+    """Where a new constant was taken from: the graph around a fusion, or a graph that was inlined."""
 
     def __init__(self, pairs: Pairs) -> None:
         self._pairs = pairs
-        self._twins: dict[int, int] = {}
-        for g, content in enumerate(pairs.labels.content[0]):
-            self._twins.setdefault(content, g)
         self._by_graph: dict[Work, dict[int, list[int]]] = {}
         self._waiting: dict[tuple[Work, int, bool], list[int]] = {}
         self._by_place: dict[tuple[Work, int], dict[int, int]] = {}
@@ -70,11 +129,6 @@ class _Constants:
             for x in same:
                 graphs.setdefault(a.graph[x], []).append(x)
         gb = b.graph[y]
-        twin = self._twins.get(pairs.labels.content[1][gb], FREE)
-        if twin in graphs:
-            x = a.first[twin] + y - b.first[gb]
-            if pairs.labels.of["work"][0][x] == work[0]:
-                return x
         home, stays = self._around(gb), pairs.graph_b[gb] != FREE
         place_a, place_b = pairs.labels.place
         waiting = self._waiting.get((work, home, stays))

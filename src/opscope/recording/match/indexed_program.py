@@ -6,7 +6,9 @@ The names of nodes and graphs are not used here: labels consist of ops, types, a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Node, Program
@@ -36,6 +38,7 @@ _STORAGE = "external."
 """Attributes that say in which file a weight of ONNX is stored, which is not part of the program."""
 _REMARKS = frozenset({"task", "category", "device", "note", "share_map"})
 """Attributes that only annotate a node: a copy in another graph may lack them."""
+_IN_PLACE = re.compile(r"_(?:\.\w+)?$")
 _NUMBERED = re.compile(r"([A-Za-z_.]+)(\d+)")
 _MEANT = ("metadata.op_name", "metadata.op_type", "value", "parameter_number")
 
@@ -87,6 +90,27 @@ class Side:
     def members(self, g: int) -> range:
         return range(self.first[g], self.first[g + 1])
 
+    def is_dead(self, i: int) -> bool:
+        """Whether nothing uses a value, or only what nothing uses either."""
+        return i in self._dead
+
+    @cached_property
+    def _dead(self) -> set[int]:
+        kept = {self.first[g] + graph.position[id] for g, graph in enumerate(self.graphs) if self.members(g) for id, _ in graph.outputs}
+        for g in range(len(self.graphs)):
+            position = self.graphs[g].position
+            kept.update(self.first[g] + position[name] for i in self.members(g) for name in self.nodes[i].control)
+        waiting = [i for i, users in enumerate(self.users) if not users and i not in kept and _only_computes(self.nodes[i])]
+        dead, dead_uses = set(waiting), Counter[int]()
+        while waiting:
+            for edge in self.operands[waiting.pop()]:
+                i = edge // TAGS
+                dead_uses[i] += 1
+                if dead_uses[i] == len(self.users[i]) and i not in kept and _only_computes(self.nodes[i]):
+                    dead.add(i)
+                    waiting.append(i)
+        return dead
+
     def callees_last(self) -> list[int]:
         """Graph numbers, callers before callees (call cycles in any order), the entry first."""
         entry = self.graph_number[self.program.entry]
@@ -98,8 +122,9 @@ class Side:
 class Labels:
     """Numbers that are equal for similar nodes, on both sides. From strict to loose:
 
-    `deep` is like strict, with the contents of called graphs; `strict` is op, type, layout and every attribute; `work` is op, shapes and
-    the attributes that affect the result; `meant` is op, shapes and the place in the user's program; `kind` is op and shapes; `op` is op.
+    `deep` is like strict, with the contents of called graphs; `strict` is op, type, layout and every attribute; `work` is op, shapes,
+    the attributes that affect the result, and the work of called graphs; `meant` is op, shapes and the place in the user's program; `kind`
+    is op and shapes; `op` is op.
     """
 
     LEVELS = ("deep", "strict", "work", "meant", "kind", "op")
@@ -169,25 +194,27 @@ class Labels:
                 output_names[i] = self._output_names_of[described[0]]
         deep = self.of["deep"][which]
         deep += strict
-        content, form = [0] * len(side.graphs), [0] * len(side.graphs)
+        content, form, task = [0] * len(side.graphs), [0] * len(side.graphs), [0] * len(side.graphs)
         for g in reversed(side.callees_last()):
             if side.graphs[g].name in side.same:
-                content[g] = form[g] = number(("same", side.graphs[g].name))
+                content[g] = form[g] = task[g] = number(("same", side.graphs[g].name))
                 continue
             members, base = side.members(g), side.first[g]
             for i in members:
-                if side.calls[i]:
-                    deep[i] = number((strict[i], tuple([content[called] for called in side.calls[i]])))
+                if called := side.calls[i]:
+                    deep[i] = number((strict[i], tuple([content[g] for g in called])))
+                    work[i] = number((work[i], tuple([task[g] for g in called])))
             wiring = number(tuple([tuple([operand - base * TAGS for operand in side.operands[i]]) for i in members]))
             content[g] = number((wiring, tuple([deep[i] for i in members])))
             form[g] = number((wiring, tuple([kind[i] for i in members])))
+            task[g] = number((wiring, tuple([work[i] for i in members])))
         self.content[which].extend(content)
         self.form[which].extend(form)
 
     def elsewhere(self, x: int, y: int) -> bool:
         """Whether two nodes belong to different operations of the user's program, as far as that is known: a pass that moves a reshape
         from before a product to after it makes a new one, which belongs to the product."""
-        return self._in_other_layers(x, y) or self._of_other_operations(x, y)
+        return self.in_other_layers(x, y) or self._of_other_operations(x, y)
 
     def _of_other_operations(self, x: int, y: int) -> bool:
         one, other = self.op_name[0][x], self.op_name[1][y]
@@ -200,7 +227,7 @@ class Labels:
             self._renamings[one, other] = differs
         return differs
 
-    def _in_other_layers(self, x: int, y: int) -> bool:
+    def in_other_layers(self, x: int, y: int) -> bool:
         """Whether the scopes of two nodes say that they are in different layers: layer_0 and layer_1."""
         one, other = self._layer[0][x], self._layer[1][y]
         if one == other or not one or not other:
@@ -255,6 +282,13 @@ class Labels:
     def _lists_graphs(self, value: str) -> bool:
         words = _WORD.findall(value) if value[:1] in "{%" else ()
         return bool(words) and all(word in self._graph_names for word in words)
+
+
+def _only_computes(node: Node) -> bool:
+    """Whether a node has no effect but its value: it does not write in place (`add_`), send, or print."""
+    if node.role != "op" or not node.outputs or _IN_PLACE.search(node.op) or "custom_call_has_side_effect" in node.attrs:
+        return False
+    return all(type_.dtype != "token" for type_ in node.outputs)
 
 
 def _cross(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]) -> bool:

@@ -67,7 +67,10 @@ class Pairs:
         return 1
 
     def may_be_same(self, x: int, y: int) -> bool:
-        return not (self._keeps_places and (self.labels.elsewhere(x, y) or self._takes_others(x, y)))
+        """A node of one compilation stays where it is. What was dead is not used again."""
+        if not self._keeps_places:
+            return True
+        return not (self.labels.elsewhere(x, y) or self._takes_others(x, y) or (self.a.is_dead(x) and not self.b.is_dead(y)))
 
     def _takes_others(self, x: int, y: int) -> bool:
         """Whether all operands of both nodes surely stayed, and none is common: then one cannot be the other made anew. What is behind an

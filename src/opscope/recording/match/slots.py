@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
+from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
 from opscope.recording.match.values import passed
@@ -25,6 +26,10 @@ _FARTHEST = 16
 """Through so many nodes that are gone, a node is looked for that was bypassed."""
 _GUESSED = "similarity"
 """A consumer that was matched by similarity alone is not a witness."""
+
+
+_Witness = tuple[list[int], list[int], bool]
+"""The operands of a consumer, before and after, and whether it may have them in any order."""
 
 
 class Replacement(NamedTuple):
@@ -55,6 +60,7 @@ class _Slots:
         """{parameter of b: node whose value its caller passes}, made if a replacement needs it."""
         self._replaced: dict[int, set[int]] = defaultdict(set)
         """{new node: the nodes that are gone and that it replaced, perhaps with others}."""
+        self._exchanges = Exchanges(pairs, copies)
         self._parts: dict[int, dict[int, int]] = defaultdict(dict)
         """{new node: {node that takes a part of its value: node that is gone and that this part replaced}}."""
 
@@ -65,30 +71,37 @@ class _Slots:
         undecided: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
         for x, y in self._tied.items():
             instead[x].add(y)
-        witnesses = [*self._witnesses(), *((_operands(self._pairs.a, x), _operands(self._pairs.b, y)) for x, y in self._tied.items())]
-        for before, after in witnesses:
+        witnesses = [*self._witnesses(), *(self._witness(x, y) for x, y in self._tied.items())]
+        for before, after, in_any_order in witnesses:
             olds, news = self._left_over(before, after)
-            same_positions = len(olds) == 1 or (
-                [at for at, _ in olds] == [at for at, _ in news] and not self._is_reordered(olds, news) and not self._crosses(olds, news)
+            same_number = len(olds) == len(news)
+            doubtful = self._exchanges.doubtful(olds, news, in_any_order) if same_number else set(range(len(olds)))
+            for i, (_, x) in enumerate(olds):
+                if x not in self._gone or i in doubtful:
+                    continue
+                y = self._passed_in(news[i][1])
+                if y >= 0 and y not in instead[x] and not self._is_bypassed(x, y):
+                    instead[x].add(y)
+                    witness = self._pair_ends(x, y) or ((x, y) if self._is_same_work(x, y) else None)
+                    witnesses.extend([self._witness(*witness)] if witness else self._combined(x, y))
+            candidates = (
+                tuple(x for i, (_, x) in enumerate(olds) if x in self._gone and i in doubtful),
+                tuple(y for i, (_, y) in enumerate(news) if y in self._new and (i in doubtful or not same_number)),
             )
-            if len(olds) == len(news) and same_positions:
-                for (_, x), (_, taken) in zip(olds, news, strict=True):
-                    y = self._passed_in(taken) if x in self._gone else taken
-                    if x in self._gone and y >= 0 and y not in instead[x] and not self._is_bypassed(x, y):
-                        instead[x].add(y)
-                        witness = self._pair_ends(x, y) or ((x, y) if self._is_same_work(x, y) else None)
-                        if witness:
-                            witnesses.append((_operands(self._pairs.a, witness[0]), _operands(self._pairs.b, witness[1])))
-                        else:
-                            witnesses.extend(self._combined(x, y))
-            else:
-                candidates = tuple(x for _, x in olds if x in self._gone), tuple(y for _, y in news if y in self._new)
-                if all(candidates):
-                    undecided[candidates] = None
-        decided = [*self._groups(instead), *self._completed()]
-        return [*decided, *(Replacement(xs, ys, False) for xs, ys in undecided if not any(x in instead for x in xs))]
+            if all(candidates):
+                undecided[candidates] = None
+        unsure = [(xs, ys) for xs, ys in undecided if not any(instead.get(x) for x in xs)]
+        for xs, ys in unsure:
+            wholes = {self._chain(self._pairs.b, y, self._new)[-1] for y in ys}
+            if len(wholes) == 1 and wholes.isdisjoint(ys):  # whichever has which part, all of them are in the whole
+                for x in xs:
+                    instead[x].update(wholes)
+        return [*self._groups(instead), *self._completed(), *(Replacement(xs, ys, False) for xs, ys in unsure)]
 
-    def _combined(self, x: int, y: int) -> Iterator[tuple[list[int], list[int]]]:
+    def _witness(self, x: int, y: int) -> _Witness:
+        return _operands(self._pairs.a, x), _operands(self._pairs.b, y), commutes(self._pairs.b.nodes[y])
+
+    def _combined(self, x: int, y: int) -> Iterator[_Witness]:
         """The operands of all nodes that were combined into one, of which each takes a part, and the operands of that one: it is a
         consumer of what they consumed, once it is known what every part replaced."""
         a, b = self._pairs.a, self._pairs.b
@@ -100,7 +113,7 @@ class _Slots:
         if len(parts) > 1 and len(parts) == len(b.users[whole]):
             before = [operand for part in sorted(parts) for operand in _operands(a, parts[part])]
             if len(before) == len(after := _operands(b, whole)):
-                yield before, after
+                yield before, after, False
 
     def _completed(self) -> Iterator[Replacement]:
         """Operations that were made anew with another shape, and the new node that gives their old value: a product in parts and the sum of
@@ -161,9 +174,10 @@ class _Slots:
     def _by_place(self) -> Iterator[tuple[int, int]]:
         """A division that became a product, a transpose that became a dot with other operands: both alone at their place, with one type."""
         place_a, place_b = self._pairs.labels.place
+        gone = [x for x in self._gone if not self._pairs.a.is_dead(x)]
         at_a, at_b = (
             {places[i]: i for i in nodes if counts[places[i]] == 1}
-            for nodes, places in ((self._gone, place_a), (self._new, place_b))
+            for nodes, places in ((gone, place_a), (self._new, place_b))
             for counts in (Counter(places[i] for i in nodes if places[i]),)
         )
         for place, x in at_a.items():
@@ -171,15 +185,14 @@ class _Slots:
             if y is not None and self._pairs.a.nodes[x].outputs == self._pairs.b.nodes[y].outputs:
                 yield x, y
 
-    def _witnesses(self) -> Iterator[tuple[list[int], list[int]]]:
-        """The operands of every consumer that stays and had one that is gone, before and after; a graph consumes its outputs."""
-        a, b, pairs = self._pairs.a, self._pairs.b, self._pairs
-        consumers = dict.fromkeys(edge // TAGS for x in sorted(self._gone) for edge in a.users[x])
+    def _witnesses(self) -> Iterator[_Witness]:
+        """Every consumer that stays and had an operand that is gone; a graph consumes its outputs."""
+        consumers = dict.fromkeys(edge // TAGS for x in sorted(self._gone) for edge in self._pairs.a.users[x])
         for x in consumers:
-            y = pairs.counterpart_a[x]
-            if y >= 0 and pairs.evidence[x] != _GUESSED:
-                yield _operands(a, x), _operands(b, y)
-        yield from self._results()
+            y = self._pairs.counterpart_a[x]
+            if y >= 0 and self._pairs.evidence[x] != _GUESSED:
+                yield self._witness(x, y)
+        yield from ((before, after, False) for before, after in self._results())
 
     def _left_over(self, before: Sequence[int], after: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Operands that are not each other's counterparts, with their positions."""
@@ -199,22 +212,6 @@ class _Slots:
             else:
                 news.append((at, y))
         return olds, news
-
-    def _is_reordered(self, olds: Sequence[tuple[int, int]], news: Sequence[tuple[int, int]]) -> bool:
-        """Whether one operand is now what another one took: x * (c * y) instead of (x * c) * y. Then positions say nothing."""
-        origins = {self._pairs.counterpart_b[y]: at for at, y in news if y not in self._new}
-        return any(origins.get(operand, at) != at for at, x in olds if x in self._gone for operand in _operands(self._pairs.a, x))
-
-    def _crosses(self, olds: Sequence[tuple[int, int]], news: Sequence[tuple[int, int]]) -> bool:
-        """Whether every operand took what a new one at another position takes, and nothing of what the one at its own does: a sum may
-        have its operands in any order."""
-        pairs = self._pairs
-        before = [{pairs.counterpart_a[operand] for operand in _operands(pairs.a, x)} for _, x in olds]
-        after = [set(_operands(pairs.b, y)) for _, y in news]
-        places = Counter(operand for taken in after for operand in taken)
-        return all(
-            then.isdisjoint(now) and any(places[operand] for operand in then) for then, now in zip(before, after, strict=True)
-        )  # fmt: skip
 
     def _is_bypassed(self, x: int, y: int) -> bool:
         """Whether consumers now take what the node itself took, perhaps through others that are gone: it was left out, and nothing
@@ -300,7 +297,7 @@ class _Slots:
         holds for the whole value."""
         b = self._pairs.b
         for y in sorted(self._new, reverse=True):
-            if y in self._replaced:
+            if y in self._replaced or b.nodes[y].is_argument:  # an argument is not computed here
                 continue
             whole = self._chain(b, y, self._new)[-1]
             users = {edge // TAGS for i in {y, whole} for edge in b.users[i]} - {y}

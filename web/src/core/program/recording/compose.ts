@@ -3,11 +3,15 @@ import type { Csr } from "../types";
 import { isDecided } from "./history";
 import { EVIDENCE, type Evidence, type PassDiff } from "./types";
 
-/** Nodes of the first program that became nodes of the last, and the weakest evidence on the way. */
+/**
+ * Nodes of the first program that became nodes of the last, and the weakest evidence on the way. The first of several old ones is what the
+ * new one is; the others were merged into it. If they were `replaced`, the new one is only in their place.
+ */
 export interface Link {
   readonly old: readonly number[];
   readonly new: readonly number[];
   readonly evidence: Evidence;
+  readonly replaced: boolean;
 }
 
 /**
@@ -75,14 +79,15 @@ export class Composed {
   links(): Link[] {
     const links: Link[] = [];
     this.pair.forEach((old, node) => {
-      if (old >= 0) links.push({ old: [old], new: [node], evidence: ON_THE_WAY[this.weakest[node]] });
+      if (old >= 0) links.push({ old: [old], new: [node], evidence: ON_THE_WAY[this.weakest[node]], replaced: false });
     });
     for (const [node, sources] of this.also) {
       const others = [...sources].filter(([source]) => source !== this.pair[node]);
-      for (const some of [others.filter(([, weakest]) => weakest < SLOT), others.filter(([, weakest]) => weakest >= SLOT)]) {
+      for (const replaced of [false, true]) {
+        const some = others.filter(([, weakest]) => weakest >= SLOT === replaced);
         if (some.length === 0) continue;
         const evidence = ON_THE_WAY[Math.max(...some.map(([, weakest]) => weakest))];
-        links.push({ old: some.map(([source]) => source), new: [node], evidence });
+        links.push({ old: some.map(([source]) => source), new: [node], evidence, replaced });
       }
     }
     return links;
