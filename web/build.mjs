@@ -26,7 +26,7 @@ const targets = {
     charset: "ascii",
     jsx: "automatic",
     jsxImportSource: "preact",
-    loader: { ".woff2": "binary", ".css": "text" },
+    loader: { ".woff2": "base64", ".css": "text" },
   },
 };
 

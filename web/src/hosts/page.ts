@@ -77,18 +77,34 @@ function sourceOf(source: PageConfig["sources"][number]): SourceEntry {
   return { name, at: part(source.data), memory: (pass) => (pass in source.memory ? part(source.memory[pass]) : undefined) };
 }
 
-function start(script: HTMLScriptElement | null): void {
-  let shown: Viewer | HomePage;
+/** What a page shows: a viewer, the home page, or why it shows nothing. */
+type Page = Viewer | HomePage | { whenIdle(): Promise<void>; state(): { readonly status: "failed"; readonly problem: string } };
+
+function open(script: HTMLScriptElement | null): Page {
   const place = document.getElementById("opscope") ?? document.body;
   try {
     const config = JSON.parse(element("opscope-config").textContent ?? "") as PageConfig;
     const files = config.files && new FileServer(config.files);
-    shown = files && config.home ? mountHome(place, files, config.home, config.theme ?? "auto") : startViewer(place, config, files, script);
+    return files && config.home ? mountHome(place, files, config.home, config.theme ?? "auto") : startViewer(place, config, files, script);
   } catch (error) {
-    place.textContent = `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
-    return;
+    const problem = error instanceof Error ? error.message : String(error);
+    place.textContent = `This page cannot be shown: ${problem}`;
+    return { whenIdle: () => Promise.resolve(), state: () => ({ status: "failed", problem }) };
   }
-  Object.assign(window, { opscope: { whenIdle: () => shown.whenIdle(), state: () => shown.state() } });
+}
+
+/** In a task of its own: one that compiles this script and starts the viewer would block for too long. */
+function start(script: HTMLScriptElement | null): void {
+  let page: Page | undefined;
+  const opened = new Promise<void>((resolve) => {
+    setTimeout(() => {
+      page = open(script);
+      resolve();
+    });
+  });
+  Object.assign(window, {
+    opscope: { whenIdle: () => opened.then(() => page?.whenIdle()), state: () => page?.state() ?? { status: "loading" } },
+  });
 }
 
 function startViewer(place: HTMLElement, config: PageConfig, files: FileServer | undefined, script: HTMLScriptElement | null): Viewer {

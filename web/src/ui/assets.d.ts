@@ -1,6 +1,6 @@
 declare module "*.woff2" {
-  const bytes: Uint8Array<ArrayBuffer>;
-  export default bytes;
+  const base64: string;
+  export default base64;
 }
 declare module "*.css" {
   const text: string;

@@ -2,6 +2,7 @@
 import type { DataStatistics } from "../core/highlight/nodeData";
 import { DATA } from "../core/highlight/highlighter";
 import { readRules, type StyleRule } from "../core/highlight/rules";
+import { countText } from "../core/text/quantities";
 import type { DataFile } from "./engine/protocol";
 import type { Session } from "./session";
 import { colourBy, colourOf } from "./state/view";
@@ -73,8 +74,8 @@ export class Styling {
     this.merge(fresh);
     const [first] = fresh;
     if (!first) return;
-    const rest = first.unmatched ? `; ${first.unmatched.toLocaleString("en-US")} entries match no node of this program` : "";
-    this.session.say(`${first.name}: values for ${first.nodes.toLocaleString("en-US")} nodes${rest}`);
+    const rest = first.unmatched ? `; ${countText(first.unmatched)} entries match no node of this program` : "";
+    this.session.say(`${first.name}: values for ${countText(first.nodes)} nodes${rest}`);
     const colour = `${DATA}${first.name}`;
     if (colourOf(this.session.view) === colour) this.session.redraw();
     else this.session.change(colourBy(this.session.view, colour), { keepCamera: true });

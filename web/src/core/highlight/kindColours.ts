@@ -2,6 +2,7 @@
 import { opName } from "../program/ops";
 import { CATEGORIES, type ProgramData, type Visible } from "../program/types";
 import type { LegendRow } from "../scene/types";
+import { countText } from "../text/quantities";
 
 export interface KindColouring {
   readonly paints: Uint8Array;
@@ -38,7 +39,7 @@ export function kindColours(visible: Visible, kind: (node: number) => string): K
   const row = new Map(shown.map(([text], i) => [text, PALETTE[i]]));
   const rest = PALETTE[PALETTE.length - 1];
   const paints = Uint8Array.from(texts, (text) => (text === "" ? NONE : (row.get(text) ?? rest)));
-  const legend = shown.map(([text, count], i) => ({ text: `${text} (${count.toLocaleString("en-US")})`, paint: PALETTE[i] }));
+  const legend = shown.map(([text, count], i) => ({ text: `${text} (${countText(count)})`, paint: PALETTE[i] }));
   if (ranked.length > shown.length) legend.push({ text: `${ranked.length - shown.length} others`, paint: rest });
   return { paints, legend };
 }

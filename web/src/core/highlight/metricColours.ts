@@ -13,7 +13,7 @@ import type { ProgramData, Visible } from "../program/types";
 import type { ViewOptions } from "../program/viewOptions";
 import { CHANGES, HEAT } from "../scene/theme";
 import { type CustomPaint, type Highlights, type LegendRow, PAINT_SAME } from "../scene/types";
-import { quantityText } from "../text/quantities";
+import { countText, quantityText } from "../text/quantities";
 import type { DataRun } from "./nodeData";
 
 /** The steps of a gradient: more than the eye distinguishes, and few enough for a table. */
@@ -208,7 +208,7 @@ function caption(program: ProgramData, metric: MetricData, visible: Visible, run
 /** The statistics of a file. */
 function summary({ statistics, metric: { unit } }: DataRun): string {
   const { name, nodes, numbers, min, max, sum, mean } = statistics;
-  const of = `${name}: ${nodes.toLocaleString("en-US")} ${nodes === 1 ? "node" : "nodes"}`;
+  const of = `${name}: ${countText(nodes)} ${nodes === 1 ? "node" : "nodes"}`;
   const text = (value: number) => quantityText(value, unit);
   return numbers ? `${of}, min ${text(min)}, max ${text(max)}, sum ${text(sum)}, mean ${text(mean)}` : of;
 }

@@ -8,7 +8,7 @@ import { label, paintLane } from "../scene/memoryLane";
 import type { Painter } from "../scene/painter";
 import type { Theme } from "../scene/theme";
 import { elideMiddle, textWidth } from "../text/measure";
-import { bytesText } from "../text/quantities";
+import { bytesText, countText } from "../text/quantities";
 import type { PanelPicture } from "./types";
 
 const MARGIN = 20;
@@ -52,8 +52,8 @@ export function memoryPicture(memory: MemoryData, position: number): PanelPictur
     const whole = WIDTH - 2 * MARGIN;
     write(`${memory.name}: ${peakText(memory)}`, 0, MARGIN + 12, whole, theme.text, true);
     const runs = text(memory.stepNames[position] ?? 0);
-    const count = steps.toLocaleString("en-US");
-    const here = `Step ${(position + 1).toLocaleString("en-US")} of ${count}${runs && `, ${runs}`}: ${bytesText(at.total[0])} in use`;
+    const count = countText(steps);
+    const here = `Step ${countText(position + 1)} of ${count}${runs && `, ${runs}`}: ${bytesText(at.total[0])} in use`;
     write(here, 0, MARGIN + 12 + LINE, whole, theme.secondary);
     const area = { x: MARGIN, y: laneAt, width: whole, height: LANE, pixels: 1 };
     paintLane(painter, usage, facts, theme, area);
@@ -90,7 +90,7 @@ export function memoryPicture(memory: MemoryData, position: number): PanelPictur
       }
       write(buffer < 0 ? memory.unusedWhy : text(memory.why[buffer]), WHY, y, whole - WHY, theme.text);
     });
-    if (more > 0) write(`… ${more.toLocaleString("en-US")} more`, KIND, rowsAt + (rows.length + 2) * LINE, whole, theme.secondary);
+    if (more > 0) write(`… ${countText(more)} more`, KIND, rowsAt + (rows.length + 2) * LINE, whole, theme.secondary);
   };
   return { width: WIDTH, height, paint };
 }

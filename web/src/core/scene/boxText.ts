@@ -5,6 +5,7 @@
 import type { Rect } from "../base/camera";
 import { elideFlow, elideMiddle, elideOperation, elideParts, textWidth } from "../text/measure";
 import { BoxKind, type LabelRow, type Visible } from "../program/types";
+import { countText } from "../text/quantities";
 import { type Scene, Shape, type TextRun } from "./types";
 
 export const TITLE = 12;
@@ -167,7 +168,7 @@ interface Part {
 }
 
 const chevron = (open: boolean): Part => ({ text: open ? "▾" : "▸", size: 13, bold: false, colour: "secondary", gap: 0 });
-const times = (repeat: number): Part => ({ text: `×${repeat.toLocaleString("en-US")}`, size: TITLE, bold: true, colour: "accent", gap: 6 });
+const times = (repeat: number): Part => ({ text: `×${countText(repeat)}`, size: TITLE, bold: true, colour: "accent", gap: 6 });
 
 function lineWidth(parts: readonly Part[]): number {
   let width = 0;

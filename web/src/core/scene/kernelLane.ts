@@ -2,7 +2,7 @@
 import type { ProgramIndex } from "../program/programIndex";
 import type { LaneData } from "../program/types";
 import { elideMiddle, textWidth } from "../text/measure";
-import { quantityText } from "../text/quantities";
+import { countText, quantityText } from "../text/quantities";
 import { nodePaints } from "./categoryFill";
 import type { Painter } from "./painter";
 import type { Theme } from "./theme";
@@ -61,9 +61,9 @@ export function laneText(lane: LaneData): string {
   const seconds = (nanoseconds: number) => quantityText(nanoseconds * NANOSECONDS, "s");
   const busy = duration.reduce((sum, each) => sum + each, 0);
   const outside = node.reduce((sum, each, i) => sum + (each < 0 ? duration[i] : 0), 0);
-  const more = leftOut > 0 ? `, ${leftOut.toLocaleString("en-US")} short ones left out` : "";
+  const more = leftOut > 0 ? `, ${countText(leftOut)} short ones left out` : "";
   return (
-    `one step: ${seconds(endOf(lane))}, ${start.length.toLocaleString("en-US")} ${what} that take ${seconds(busy)}${more}` +
+    `one step: ${seconds(endOf(lane))}, ${countText(start.length)} ${what} that take ${seconds(busy)}${more}` +
     (outside > 0 ? `; ${seconds(outside)} for no node of this program` : "")
   );
 }

@@ -2,6 +2,8 @@
 
 const PREFIXES = ["", "k", "M", "G", "T", "P", "E"];
 const SMALL_PREFIXES = ["", "m", "µ", "n", "p"];
+/** Above this a thousandth is not exact. */
+const LONGEST_COUNT = 1e12;
 /** Units that take a prefix: 1.2 GFLOP, 35 µs. */
 const SCALED = new Set(["B", "FLOP", "s"]);
 
@@ -27,6 +29,14 @@ export function shortNumber(n: number): string {
   const [value, prefix] = scaled(n);
   if (prefix === "") return String(n !== 0 && Math.abs(n) < 0.1 ? Number(n.toPrecision(3)) : Math.round(value * 100) / 100);
   return `${Math.abs(value) >= 99.95 ? Math.round(value) : Number(value.toFixed(1))} ${prefix}`;
+}
+
+/** 1234567 → "1,234,567", with three decimals at most. The first number that a browser writes itself takes it 30 ms. */
+export function countText(n: number): string {
+  if (!(Math.abs(n) < LONGEST_COUNT)) return n.toLocaleString("en-US");
+  const [whole, decimals] = String(Math.round(n * 1000) / 1000).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return decimals ? `${grouped}.${decimals}` : grouped;
 }
 
 /** 0.1234 → "12.3%". */

@@ -96,7 +96,10 @@ export class Stage {
   ) {
     this.theme = theme;
     this.context = canvas.getContext("2d", { alpha: false })!;
-    const observer = new ResizeObserver(() => this.resize());
+    // It is told after the frame's other callbacks: a picture of the old size would be seen stretched.
+    const observer = new ResizeObserver(() => {
+      if (this.resize()) this.paint(performance.now());
+    });
     observer.observe(canvas);
     this.stop.push(() => observer.disconnect());
     this.stop.push(
@@ -111,7 +114,7 @@ export class Stage {
         leavesWheel: (event) => events.leavesWheel(event),
       }),
     );
-    this.resize();
+    if (this.resize()) this.draw();
   }
 
   dispose(): void {
@@ -189,7 +192,7 @@ export class Stage {
 
   /** The page has changed around the picture, and hints reach this far into it: a picture that fits stays clear of them. */
   settle(hint: Size): void {
-    this.resize();
+    if (this.resize()) this.draw();
     if (hint.width === this.hint.width && hint.height === this.hint.height) return;
     this.hint = hint;
     this.aimAgain();
@@ -354,22 +357,21 @@ export class Stage {
     return undefined;
   }
 
-  private resize(): void {
+  /** Takes the size that the page gives the canvas. Is it another one than that of the picture on it? */
+  private resize(): boolean {
     const { clientWidth, clientHeight } = this.canvas;
-    if (clientWidth === 0 || clientHeight === 0) return;
+    if (clientWidth === 0 || clientHeight === 0) return false;
     if (clientWidth !== this.width || clientHeight !== this.height) {
       if (this.width > 1) this.camera = panBy(this.camera, (clientWidth - this.width) / 2, 0);
       this.width = clientWidth;
       this.height = clientHeight;
       this.aimAgain();
     }
-    const w = Math.round(clientWidth * this.ratio),
-      h = Math.round(clientHeight * this.ratio);
-    if (this.canvas.width !== w || this.canvas.height !== h) {
-      this.canvas.width = w;
-      this.canvas.height = h;
-      this.paint(performance.now());
-    }
+    return this.canvas.width !== this.pixels.w || this.canvas.height !== this.pixels.h;
+  }
+
+  private get pixels(): { readonly w: number; readonly h: number } {
+    return { w: Math.round(this.width * this.ratio), h: Math.round(this.height * this.ratio) };
   }
 
   private point(x: number, y: number): void {
@@ -395,7 +397,9 @@ export class Stage {
   }
 
   private paint(now: number): void {
-    const { context, theme, shown } = this;
+    const { context, theme, shown, pixels } = this;
+    if (this.canvas.width !== pixels.w || this.canvas.height !== pixels.h)
+      Object.assign(this.canvas, { width: pixels.w, height: pixels.h });
     if (this.flight) {
       const t = (now - this.flight.start) / CAMERA_MS;
       this.camera = between(this.flight.from, this.flight.to, ease(Math.max(0, Math.min(1, t))), this.width, this.height);

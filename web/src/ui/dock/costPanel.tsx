@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { shareText } from "../../core/metrics/changes";
 import { isChange } from "../../core/program/names";
 import { partShade } from "../../core/scene/theme";
-import { percentText } from "../../core/text/quantities";
+import { countText, percentText } from "../../core/text/quantities";
 import type { CostCell, CostView } from "../engine/costProtocol";
 import { Choice } from "../panels/choice";
 import { clipped } from "../panels/outline";
@@ -89,7 +89,7 @@ function directions({ more, less }: CostView): string {
 }
 
 function missing({ unknown }: CostView): string {
-  return unknown > 0 ? `, unknown for ${unknown.toLocaleString("en-US")} ${unknown === 1 ? "operation" : "operations"}` : "";
+  return unknown > 0 ? `, unknown for ${countText(unknown)} ${unknown === 1 ? "operation" : "operations"}` : "";
 }
 
 /** Names that are written as they are. */

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { kindShade, kindTitle } from "../../core/memory/kinds";
 import { shortSource } from "../../core/memory/memory";
-import { bytesText } from "../../core/text/quantities";
+import { bytesText, countText } from "../../core/text/quantities";
 import type { LiveRow, Named } from "../engine/memoryProtocol";
 import { NodeLink } from "../panels/nodeLink";
 import { clipped } from "../panels/outline";
@@ -34,7 +34,7 @@ function Group({ lane, row, index, frame, group, count }: Shown & { readonly gro
         <button type="button" class="link" aria-expanded={!lane.toggled.includes(group)}>
           {clipped((lane.by === "kind" ? kindTitle(group) : group) || "(none)", 160)}
         </button>{" "}
-        {count.toLocaleString("en-US")} {count === 1 ? "buffer" : "buffers"}
+        {countText(count)} {count === 1 ? "buffer" : "buffers"}
       </span>
     </div>
   );

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { kindHint, kindShade, kindTitle, peakText } from "../../core/memory/kinds";
 import { GROUPED_BY, type GroupedBy } from "../../core/memory/live";
-import { bytesText } from "../../core/text/quantities";
+import { bytesText, countText } from "../../core/text/quantities";
 import type { MemorySummary, StepFacts } from "../engine/memoryProtocol";
 import { Choice } from "../panels/choice";
 import { useSignal } from "../panels/hooks";
@@ -97,7 +97,7 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
 
 function sentence({ position, runs, bytes }: StepFacts, steps: number): string {
   const name = runs ? `, ${clipped(runs.id, 80)}` : "";
-  return `Step ${(position + 1).toLocaleString("en-US")} of ${steps.toLocaleString("en-US")}${name}: ${bytesText(bytes)} in use`;
+  return `Step ${countText(position + 1)} of ${countText(steps)}${name}: ${bytesText(bytes)} in use`;
 }
 
 /** The colours, with the bytes of each kind at a point. */
@@ -120,7 +120,7 @@ function Kinds({
           </span>
         ) : null,
       )}
-      {unknown > 0 && <span>{unknown.toLocaleString("en-US")} buffers of unknown size are in no sum</span>}
+      {unknown > 0 && <span>{countText(unknown)} buffers of unknown size are in no sum</span>}
     </>
   );
 }

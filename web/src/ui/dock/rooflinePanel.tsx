@@ -1,7 +1,7 @@
 /** How far nodes or modules are from the limits of a device, and where most time could be saved; linked with the graph in both directions. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { percentText } from "../../core/text/quantities";
+import { countText, percentText } from "../../core/text/quantities";
 import type { Gain, RooflineCell, RooflineView } from "../engine/costProtocol";
 import { Choice } from "../panels/choice";
 import { clipped } from "../panels/outline";
@@ -67,7 +67,7 @@ export function RooflinePanel({ session, bar }: Docked): JSX.Element {
 }
 
 function summary({ total, origin, metric, device, more }: RooflineView): string {
-  const left = more > 0 ? `; ${more.toLocaleString("en-US")} quicker ones are left out` : "";
+  const left = more > 0 ? `; ${countText(more)} quicker ones are left out` : "";
   return `${metric}: ${total}, ${origin}${device ? `; limits of ${device.title}` : "; --device NAME adds the limits of a device"}${left}`;
 }
 

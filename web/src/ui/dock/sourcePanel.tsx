@@ -1,6 +1,7 @@
 /** The lines of the user's program that the selection comes from, and how many nodes come from each line. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { countText } from "../../core/text/quantities";
 import { plural } from "../../core/view/boxes/texts";
 import { clipped } from "../panels/outline";
 import { shortFile } from "../panels/pretty";
@@ -106,7 +107,7 @@ function Line({
         {number}
       </span>
       <span class="count" role="cell">
-        {count > 0 ? `${count.toLocaleString("en-US")} ×` : ""}
+        {count > 0 ? `${countText(count)} ×` : ""}
       </span>
       <span role="cell">{clipped(text, LONGEST)}</span>
     </div>

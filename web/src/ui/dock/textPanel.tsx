@@ -1,6 +1,7 @@
 /** The program as text, in step with the selection. Of a pass, before and after are next to each other. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { countText } from "../../core/text/quantities";
 import type { SideText, TextRowShown } from "../engine/textProtocol";
 import { useSignal } from "../panels/hooks";
 import { clipped } from "../panels/outline";
@@ -92,7 +93,7 @@ function Line({
   const place = { "aria-rowindex": line + 1, style };
   if (!shown) return <div class="code" role="row" {...place} />;
   if (shown.kind === "heading" || shown.kind === "fold") {
-    const lines = `${shown.rows.toLocaleString("en-US")} ${shown.rows === 1 ? "line" : "lines"}`;
+    const lines = `${countText(shown.rows)} ${shown.rows === 1 ? "line" : "lines"}`;
     return (
       <div class="code" role="row" {...place} data-kind={shown.kind}>
         <span role="cell">
@@ -149,8 +150,8 @@ function beginning(words: SideText["words"]): SideText["words"] {
 }
 
 function found(total: number, hit: number): string {
-  const count = total.toLocaleString("en-US");
-  return hit < 0 ? `${count} ${total === 1 ? "line" : "lines"}` : `${(hit + 1).toLocaleString("en-US")} of ${count}`;
+  const count = countText(total);
+  return hit < 0 ? `${count} ${total === 1 ? "line" : "lines"}` : `${countText(hit + 1)} of ${count}`;
 }
 
 function lengthOf(row: TextRowShown): number {

@@ -1,6 +1,6 @@
 /** The answer to a what-if question: the new peak, what it costs, and what to write in the program. */
 import type { JSX } from "preact";
-import { bytesText, quantityText } from "../../core/text/quantities";
+import { bytesText, countText, quantityText } from "../../core/text/quantities";
 import type { MemorySummary, WhatIfSummary } from "../engine/memoryProtocol";
 import { copy } from "../panels/actions";
 import { clipped } from "../panels/outline";
@@ -51,7 +51,7 @@ export function WhatIfBar({
 function aboutAdvice({ byHand, adviceBytes, note, error }: WhatIfSummary): string[] {
   const more = byHand.length - MOST_NAMED;
   const named = byHand.slice(0, MOST_NAMED).map((change) => clipped(change, 80));
-  const names = [...named, ...(more > 0 ? [`${more.toLocaleString("en-US")} more`] : [])].join(", ");
+  const names = [...named, ...(more > 0 ? [`${countText(more)} more`] : [])].join(", ");
   return [
     ...(byHand.length > 0
       ? [
@@ -64,7 +64,7 @@ function aboutAdvice({ byHand, adviceBytes, note, error }: WhatIfSummary): strin
 }
 
 function counted(count: number, what: string): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? what : `${what}s`}`;
+  return `${countText(count)} ${count === 1 ? what : `${what}s`}`;
 }
 
 function sentence({ functions, values, mostBytes, flops, unknownFlops, moved, note }: WhatIfSummary, summary: MemorySummary): string {

@@ -1,22 +1,18 @@
 /** A program's bytes from wherever they are: the page, the server or memory; compressed or not. */
+import { fromBase64 } from "../../core/base/base64";
 import type { WireAt } from "./protocol";
 
 const GZIP = [0x1f, 0x8b];
 
 export async function bytesOf(at: WireAt, progress: (part: number) => void): Promise<Uint8Array> {
   const bytes =
-    at.kind === "bytes" ? new Uint8Array(at.bytes) : at.kind === "base64" ? fromBase64(at.text) : await download(at.url, progress);
+    at.kind === "bytes" ? new Uint8Array(at.bytes) : at.kind === "base64" ? fromPage(at.text) : await download(at.url, progress);
   return bytes[0] === GZIP[0] && bytes[1] === GZIP[1] ? unpack(bytes) : bytes;
 }
 
-function fromBase64(text: string): Uint8Array {
-  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+function fromPage(text: string): Uint8Array {
   try {
-    if (native) return native.call(Uint8Array, text.trim());
-    const binary = atob(text.trim());
-    const bytes = new Uint8Array(binary.length);
-    for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
-    return bytes;
+    return fromBase64(text.trim());
   } catch {
     throw new Error("the data in this page is damaged (not base64); export the page again");
   }

@@ -3,6 +3,7 @@ import { ADDED, CHANGED, countMarks, MARK_NAMES, MERGED, REMOVED, SAME } from ".
 import { MARK_PAINTS, markPaints } from "../../core/scene/changePaints";
 import type { LegendRow } from "../../core/scene/types";
 import type { Visible } from "../../core/program/types";
+import { countText } from "../../core/text/quantities";
 import type { PassShown } from "./passes";
 
 /** What happened to each node; undefined where the pass did nothing. */
@@ -16,7 +17,7 @@ export function changeLegend(marks: Uint8Array, changed: number): LegendRow[] {
   if (counts[CHANGED] > 0) counts[CHANGED] = changed;
   return [ADDED, REMOVED, MERGED, CHANGED, SAME]
     .filter((mark) => counts[mark] > 0)
-    .map((mark) => ({ text: `${MARK_NAMES[mark]} (${counts[mark].toLocaleString("en-US")})`, paint: MARK_PAINTS[mark] }));
+    .map((mark) => ({ text: `${MARK_NAMES[mark]} (${countText(counts[mark])})`, paint: MARK_PAINTS[mark] }));
 }
 
 /** What happened to each box (see marks.ts). */

@@ -1,7 +1,7 @@
 /** The files in directories of the machine that serves, one directory at a time. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { bytesText } from "../../core/text/quantities";
+import { bytesText, countText } from "../../core/text/quantities";
 import { Icon } from "../panels/icons";
 import type { Chooser } from "./chooser";
 import { FileRow } from "./fileRow";
@@ -58,7 +58,7 @@ export function ListingView({ chooser, directories }: { readonly chooser: Choose
             <EntryRow key={entry.name} chooser={chooser} entry={entry} place={place} onEnter={(path) => setPlace({ ...place, path })} />
           ))}
           {listing.entries.length === 0 && <li class="small">No files here.</li>}
-          {listing.left_out > 0 && <li class="small">{listing.left_out.toLocaleString("en-US")} more; name them on the command line.</li>}
+          {listing.left_out > 0 && <li class="small">{countText(listing.left_out)} more; name them on the command line.</li>}
         </ul>
       )}
     </>

@@ -1,7 +1,7 @@
 /** Everything about the selection: types, inputs and users, attributes, source, and what is upstream and downstream. */
 import type { JSX } from "preact";
 import { BACKWARD_OF, CODE_ATTR, LINES_ATTR } from "../../core/program/names";
-import { bytesText, shortNumber } from "../../core/text/quantities";
+import { bytesText, countText, shortNumber } from "../../core/text/quantities";
 import { useAnswer } from "../dock/asked";
 import type { GroupFacts, NodeFacts, OpCount, ParameterCounts } from "../engine/protocol";
 import type { Session } from "../session";
@@ -113,7 +113,7 @@ function NodeDetails({ session, facts }: { readonly session: Session; readonly f
                 </button>
                 <span class="type">
                   {" "}
-                  {graph.nodes.toLocaleString("en-US")} nodes{graph.callers > 1 && `, called ${graph.callers} times`}
+                  {countText(graph.nodes)} nodes{graph.callers > 1 && `, called ${graph.callers} times`}
                 </span>
               </li>
             ))}
@@ -212,11 +212,11 @@ function GroupDetails({ session, facts }: { readonly session: Session; readonly 
         <ul class="bars">
           <li>
             <span>operations</span>
-            <span class="n">{facts.operations.toLocaleString("en-US")}</span>
+            <span class="n">{countText(facts.operations)}</span>
           </li>
           <li>
             <span>{facts.called > 0 ? "nodes, including called graphs" : "nodes, including constants and parameters"}</span>
-            <span class="n">{facts.nodes.toLocaleString("en-US")}</span>
+            <span class="n">{countText(facts.nodes)}</span>
           </li>
           <ParameterRows counts={facts} />
           <ParameterRows counts={facts.state} what="optimizer state" />
@@ -242,11 +242,11 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
         <ul class="bars">
           <li>
             <span>nodes</span>
-            <span class="n">{program.nodes.toLocaleString("en-US")}</span>
+            <span class="n">{countText(program.nodes)}</span>
           </li>
           <li>
             <span>graphs</span>
-            <span class="n">{program.graphs.length.toLocaleString("en-US")}</span>
+            <span class="n">{countText(program.graphs.length)}</span>
           </li>
           {program.others > 0 ? (
             <ParameterRows counts={program} />
@@ -255,7 +255,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
               <li>
                 <span>entry parameters</span>
                 <span class="n">
-                  {program.parameters.toLocaleString("en-US")} · {bytesText(program.parameterBytes)}
+                  {countText(program.parameters)} · {bytesText(program.parameterBytes)}
                 </span>
               </li>
             )
@@ -264,7 +264,7 @@ function ProgramDetails({ session }: { readonly session: Session }): JSX.Element
             <li>
               <span>inputs and buffers</span>
               <span class="n">
-                {program.others.toLocaleString("en-US")} · {bytesText(program.otherBytes)}
+                {countText(program.others)} · {bytesText(program.otherBytes)}
               </span>
             </li>
           )}
@@ -290,7 +290,7 @@ function ParameterRows({ counts, what = "parameters" }: { readonly counts: Param
       </li>
       <li>
         <span>{what === "parameters" ? "parameter" : what} tensors</span>
-        <span class="n">{counts.parameters.toLocaleString("en-US")}</span>
+        <span class="n">{countText(counts.parameters)}</span>
       </li>
     </>
   );
@@ -417,7 +417,7 @@ function OpCounts({ session, ops }: { readonly session: Session; readonly ops: r
             >
               {clipped(op, 80)}
             </button>
-            <span class="n">{count.toLocaleString("en-US")}</span>
+            <span class="n">{countText(count)}</span>
           </li>
         ))}
       </ul>

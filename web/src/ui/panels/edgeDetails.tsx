@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { EdgeFacts } from "../engine/protocol";
 import type { Session } from "../session";
-import { bytesText } from "../../core/text/quantities";
+import { bytesText, countText } from "../../core/text/quantities";
 import { clipped } from "./outline";
 import { NodeList, Section } from "./sections";
 
@@ -33,8 +33,7 @@ export function EdgeDetails({ session, facts }: { readonly session: Session; rea
         {clipped(facts.from.title, 200)} → {clipped(facts.to.title, 200)}
       </h2>
       <p class="where">
-        {KIND[facts.kind] ||
-          (facts.total > 1 ? `${facts.total.toLocaleString("en-US")} values · ${bytesText(facts.bytes)}` : bytesText(facts.bytes))}
+        {KIND[facts.kind] || (facts.total > 1 ? `${countText(facts.total)} values · ${bytesText(facts.bytes)}` : bytesText(facts.bytes))}
       </p>
       <Section title="From">
         <p>{end(facts.from)}</p>

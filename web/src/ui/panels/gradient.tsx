@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { INFERRED_ATTR } from "../../core/program/names";
-import { bytesText } from "../../core/text/quantities";
+import { bytesText, countText } from "../../core/text/quantities";
 import { WITH_NAMES } from "../../core/view/twoHalves/halves";
 import type { ChainStep, GradientFacts, NodeFacts, NodeName, SavedLayer, SavedTensors } from "../engine/protocol";
 import type { Session } from "../session";
@@ -131,7 +131,7 @@ export function SavedForBackward({ session }: { readonly session: Session }): JS
       {saved ? (
         <>
           <p class="law-note">
-            <strong>{bytesText(saved.bytes)}</strong> in {saved.count.toLocaleString("en-US")} tensors
+            <strong>{bytesText(saved.bytes)}</strong> in {countText(saved.count)} tensors
           </p>
           {saved.layers.map((layer) => (
             <SavedInLayer key={layer.name} session={session} layer={layer} />
@@ -156,7 +156,7 @@ function SavedInLayer({ session, layer }: { readonly session: Session; readonly 
       <summary>
         {clipped(layer.name, 200) || "outside modules"}
         <span class="n">
-          {layer.values.length.toLocaleString("en-US")} · {bytesText(layer.bytes)}
+          {countText(layer.values.length)} · {bytesText(layer.bytes)}
         </span>
       </summary>
       {isOpen && (
@@ -229,7 +229,7 @@ function List({
           <span class="type"> {clipped(node.op, 60)}</span>
         </li>
       ))}
-      {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
+      {total > nodes.length && <li class="more">and {countText(total - nodes.length)} more</li>}
     </ul>
   );
 }

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { lastAtMost } from "../../core/base/arrays";
+import { countText } from "../../core/text/quantities";
 import type { SearchResult } from "../engine/protocol";
 import type { Session } from "../session";
 import { IconButton } from "./icons";
@@ -19,7 +20,7 @@ export function Matches({ session }: { readonly session: Session }): JSX.Element
   return (
     <section class="matches" aria-label="Search results">
       <h2>
-        Matches {result && !result.problem && <span>{result.total.toLocaleString("en-US")}</span>}
+        Matches {result && !result.problem && <span>{countText(result.total)}</span>}
         <IconButton name="Close the list of matches" icon="close" onClick={() => finder.showList(false)} />
       </h2>
       <div
@@ -51,7 +52,7 @@ export function Matches({ session }: { readonly session: Session }): JSX.Element
                 return (
                   <div class="row module" role="presentation" key={`m${module}`} style={style}>
                     <span class="name">{match ? clipped(match.scope || "outside modules") : ""}</span>
-                    <span class="count">{(end(result, module) - result.moduleStart[module]).toLocaleString("en-US")}</span>
+                    <span class="count">{countText(end(result, module) - result.moduleStart[module])}</span>
                   </div>
                 );
               return (

@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { boxStyle } from "../../core/scene/style";
 import { BoxKind } from "../../core/program/types";
+import { countText } from "../../core/text/quantities";
 import type { Session } from "../session";
 import { enterGraph } from "../state/view";
 import { VirtualRows } from "./virtual";
@@ -36,7 +37,7 @@ export function Outline({ session, children }: { readonly session: Session; read
           aria-controls="opscope-left"
           onClick={() => setTab("graphs")}
         >
-          Graphs {graphs > 0 && graphs.toLocaleString("en-US")}
+          Graphs {graphs > 0 && countText(graphs)}
         </button>
       </div>
       <div id="opscope-left" role="tabpanel" aria-labelledby={`opscope-tab-${tab}`} style={{ display: "contents" }}>
@@ -138,7 +139,7 @@ function Tree({ session }: { readonly session: Session }): JSX.Element {
               {scene.subtitle[box] && <span class="hidden">{clipped(scene.subtitle[box], 80)}</span>}
               {container && result.operationsInside[box] > 1 && (
                 <span class="count" data-hint="operations">
-                  {result.operationsInside[box].toLocaleString("en-US")}
+                  {countText(result.operationsInside[box])}
                 </span>
               )}
             </div>
@@ -223,7 +224,7 @@ function Graphs({ session }: { readonly session: Session }): JSX.Element {
             >
               <BothEnds name={rows[i].name} />
               {rows[i].callers > 1 && <span class="extra">called ×{rows[i].callers}</span>}
-              <span class="count">{rows[i].nodes.toLocaleString("en-US")}</span>
+              <span class="count">{countText(rows[i].nodes)}</span>
             </div>
           )}
         />

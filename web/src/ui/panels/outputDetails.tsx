@@ -1,6 +1,6 @@
 /** The details of the box "output": what the graph returns, and which nodes compute it. */
 import type { JSX } from "preact";
-import { bytesText } from "../../core/text/quantities";
+import { bytesText, countText } from "../../core/text/quantities";
 import type { OutputFacts } from "../engine/protocol";
 import type { Session } from "../session";
 import { NodeLink } from "./nodeLink";
@@ -13,7 +13,7 @@ export function OutputDetails({ session, facts }: { readonly session: Session; r
     <>
       <h2>output</h2>
       <p class="where">
-        {total === 1 ? clipped(values[0].name, 2000) : `${total.toLocaleString("en-US")} values`} · returned by {clipped(facts.graph, 600)}
+        {total === 1 ? clipped(values[0].name, 2000) : `${countText(total)} values`} · returned by {clipped(facts.graph, 600)}
       </p>
       {values.map(({ name, type, bytes, producer }, i) => (
         <Section key={i} title={total === 1 ? "Value" : `${i}: ${clipped(name, 160)}`}>
@@ -30,7 +30,7 @@ export function OutputDetails({ session, facts }: { readonly session: Session; r
           </ul>
         </Section>
       ))}
-      {total > values.length && <p class="more">and {(total - values.length).toLocaleString("en-US")} more</p>}
+      {total > values.length && <p class="more">and {countText(total - values.length)} more</p>}
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** What the program is made of and what costs most in it, while nothing is selected. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { percentText } from "../../core/text/quantities";
+import { countText, percentText } from "../../core/text/quantities";
 import type { Overview } from "../engine/protocol";
 import type { Session } from "../session";
 import { Breakable } from "./breakable";
@@ -31,12 +31,12 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
         <ul class="bars">
           <li>
             <span>operations</span>
-            <span class="n">{overview.operations.toLocaleString("en-US")}</span>
+            <span class="n">{countText(overview.operations)}</span>
           </li>
           {overview.kernels > 0 ? (
             <li>
               <span>kernels (fusions and library calls)</span>
-              <span class="n">{overview.kernels.toLocaleString("en-US")}</span>
+              <span class="n">{countText(overview.kernels)}</span>
             </li>
           ) : null}
           {overview.dtypes.length > 0 ? (

@@ -1,6 +1,7 @@
 /** The search box: matches while typing, next and previous, and the option to show only matches with their neighbours. */
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
+import { countText } from "../../core/text/quantities";
 import type { Session } from "../session";
 import { Icon, type IconName } from "./icons";
 
@@ -48,9 +49,7 @@ export function SearchBox({ session }: { readonly session: Session }): JSX.Eleme
       />
       {view.query !== "" && (
         <div class="state">
-          <span role="status">
-            {result ? `${finder.hit >= 0 ? `${finder.hit + 1} of ` : ""}${result.total.toLocaleString("en-US")}` : ""}
-          </span>
+          <span role="status">{result ? `${finder.hit >= 0 ? `${finder.hit + 1} of ` : ""}${countText(result.total)}` : ""}</span>
           <Small name="Previous match" press="N" icon="up" onClick={() => void finder.step(-1)} />
           <Small name="Next match" press="n" icon="down" onClick={() => void finder.step(1)} />
           <Small

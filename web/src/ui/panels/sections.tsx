@@ -1,6 +1,7 @@
 /** Parts of the details panel that more than one kind of thing needs. */
 import type { JSX } from "preact";
 import { shareText } from "../../core/metrics/changes";
+import { countText } from "../../core/text/quantities";
 import type { MetricFact, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
 import { NodeLink } from "./nodeLink";
@@ -21,7 +22,7 @@ export function NodeList({
 }): JSX.Element | null {
   if (total === 0) return null;
   return (
-    <Section title={total > 4 ? `${title} (${total.toLocaleString("en-US")})` : title}>
+    <Section title={total > 4 ? `${title} (${countText(total)})` : title}>
       <ul>
         {nodes.map((node, i) => (
           <li key={i}>
@@ -29,7 +30,7 @@ export function NodeList({
             <span class="type"> {types ? <code>{clipped(node.type, 120)}</code> : clipped(node.op, 60)}</span>
           </li>
         ))}
-        {total > nodes.length && <li class="more">and {(total - nodes.length).toLocaleString("en-US")} more</li>}
+        {total > nodes.length && <li class="more">and {countText(total - nodes.length)} more</li>}
       </ul>
     </Section>
   );

@@ -12,7 +12,7 @@ import {
   type StyleQuery,
   type StyleRule,
 } from "../../core/highlight/rules";
-import { shortNumber } from "../../core/text/quantities";
+import { countText, shortNumber } from "../../core/text/quantities";
 import type { Session } from "../session";
 import { colourBy } from "../state/view";
 import { download } from "./actions";
@@ -132,8 +132,7 @@ function Rule({
   readonly buttons: JSX.Element;
 }): JSX.Element {
   const type = rule.queries.find((query) => query.type === "node_type")?.nodeType ?? "op_and_layer_nodes";
-  const status =
-    report?.problem ?? (report ? `${report.matches.toLocaleString("en-US")} ${report.matches === 1 ? "match" : "matches"}` : "");
+  const status = report?.problem ?? (report ? `${countText(report.matches)} ${report.matches === 1 ? "match" : "matches"}` : "");
   const setQuery = (at: number, query: StyleQuery) =>
     onChange({ ...rule, queries: rule.queries.map((old, i) => (i === at ? query : old)) });
   return (
@@ -317,8 +316,8 @@ function DataSection({ session }: { readonly session: Session }): JSX.Element {
             >
               {run.name}
             </button>
-            {` ${run.nodes.toLocaleString("en-US")} nodes`}
-            {run.unmatched > 0 && `, ${run.unmatched.toLocaleString("en-US")} entries match no node`}
+            {` ${countText(run.nodes)} nodes`}
+            {run.unmatched > 0 && `, ${countText(run.unmatched)} entries match no node`}
           </caption>
           <tbody>
             {run.numbers > 0

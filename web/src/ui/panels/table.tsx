@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { metricText } from "../../core/metrics/changes";
-import { bytesText, percentText, shortNumber } from "../../core/text/quantities";
+import { bytesText, countText, percentText, shortNumber } from "../../core/text/quantities";
 import type { Docked } from "../dock/docked";
 import type { TableColumn, TableResult } from "../engine/protocol";
 import { copy } from "./actions";
@@ -89,7 +89,7 @@ export function TablePanel({ session, bar }: Docked): JSX.Element {
     if (!table) return;
     const all = await session.ask("tableRows", { from: 0, to: table.total });
     const lines = [table.columns.map((column) => column.name), ...all].map((line) => line.map(csvCell).join(","));
-    await copy(session, `${lines.join("\n")}\n`, `${table.total.toLocaleString("en-US")} rows copied as CSV`);
+    await copy(session, `${lines.join("\n")}\n`, `${countText(table.total)} rows copied as CSV`);
   };
 
   const columns = table?.columns ?? [];
@@ -134,7 +134,7 @@ export function TablePanel({ session, bar }: Docked): JSX.Element {
             </label>
           )}
           <span class="quiet" role="status">
-            {table ? `${table.total.toLocaleString("en-US")} rows` : ""}
+            {table ? `${countText(table.total)} rows` : ""}
           </span>
           <span class="grow" />
           <button type="button" class="tool" onClick={() => void copyCsv()}>
@@ -214,7 +214,7 @@ function show(cell: string | number | undefined, { name, unit, metric }: TableCo
   if (typeof cell !== "number") return clipped(cell ?? "", 160);
   if (metric) return Number.isNaN(cell) ? "" : metricText({ name, unit: metric.unit }, cell);
   if (Number.isNaN(cell) || (unit && cell === 0)) return "";
-  if (unit === "count") return cell.toLocaleString("en-US");
+  if (unit === "count") return countText(cell);
   if (unit === "share") return percentText(cell);
   return unit === "bytes" ? bytesText(cell) : shortNumber(cell);
 }

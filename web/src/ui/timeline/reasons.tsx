@@ -1,6 +1,7 @@
 /** Why the compiler fused the selected node, or did not, and what its autotuner chose. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { countText } from "../../core/text/quantities";
 import { useAnswer } from "../dock/asked";
 import type { NodeFacts } from "../engine/protocol";
 import { clipped } from "../panels/outline";
@@ -52,7 +53,7 @@ function Sentences({ title, sentences }: { readonly title: string; readonly sent
         {sentences.slice(0, MOST).map((sentence) => (
           <li key={sentence}>{clipped(sentence, 600)}</li>
         ))}
-        {sentences.length > MOST && <li class="more">and {(sentences.length - MOST).toLocaleString("en-US")} more</li>}
+        {sentences.length > MOST && <li class="more">and {countText(sentences.length - MOST)} more</li>}
       </ul>
     </Section>
   );

@@ -1,7 +1,7 @@
 /** Passes in words, for the details panel: what a pass did, what it changed in the selected node, and the history of the node. */
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import { bytesText } from "../../core/text/quantities";
+import { bytesText, countText } from "../../core/text/quantities";
 import type { Change, Evidence } from "../../core/program/recording/types";
 import { quantityText } from "../../core/text/quantities";
 import type { HistoryRow, PassFacts } from "../engine/passProtocol";
@@ -34,7 +34,7 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
   if (!row) return null;
   const before = timeline.rows[row.before];
   const [entryBefore, entryAfter] = facts?.entry ?? [0, 0];
-  const change = (from: number | undefined, to: number, text = numberText) => `${from === undefined ? "" : `${text(from)} → `}${text(to)}`;
+  const change = (from: number | undefined, to: number, text = countText) => `${from === undefined ? "" : `${text(from)} → `}${text(to)}`;
   return (
     <>
       <h2>{clipped(compares && before ? `${before.name} → ${row.name}` : row.name, 600)}</h2>
@@ -97,7 +97,7 @@ function ByModule({ session, facts }: { readonly session: Session; readonly fact
   const firstInside = byModule.findIndex(({ inside }) => inside);
   return (
     <section aria-label="Changes by module">
-      <h3>By module ({numberText(byModule.length)})</h3>
+      <h3>By module ({countText(byModule.length)})</h3>
       <ul class="change-groups">
         {shown.map((row, i) => (
           <>
@@ -115,7 +115,7 @@ function ByModule({ session, facts }: { readonly session: Session; readonly fact
       </ul>
       {shown.length < byModule.length && (
         <button type="button" class="link" onClick={() => setWhole(true)}>
-          Show all {numberText(byModule.length)}
+          Show all {countText(byModule.length)}
         </button>
       )}
     </section>
@@ -152,20 +152,16 @@ function ByOp({ facts: { byOp } }: { readonly facts: PassFacts }): JSX.Element |
           <li key={op}>
             <span>{clipped(op, 60)}</span>
             <span class="pass-counts n">
-              {added > 0 && <span class="added">+{numberText(added)}</span>}
-              {removed > 0 && <span class="removed">−{numberText(removed)}</span>}
-              {changed > 0 && <span class="changed">~{numberText(changed)}</span>}
+              {added > 0 && <span class="added">+{countText(added)}</span>}
+              {removed > 0 && <span class="removed">−{countText(removed)}</span>}
+              {changed > 0 && <span class="changed">~{countText(changed)}</span>}
             </span>
           </li>
         ))}
-        {left > 0 && <li class="more">and {numberText(left)} more</li>}
+        {left > 0 && <li class="more">and {countText(left)} more</li>}
       </ul>
     </section>
   );
-}
-
-function numberText(count: number): string {
-  return count.toLocaleString("en-US");
 }
 
 function PassLists({ session, facts }: { readonly session: Session; readonly facts: PassFacts }): JSX.Element {
@@ -307,7 +303,7 @@ function carriedTogether(rows: readonly HistoryRow[]): [HistoryRow, ...HistoryRo
 
 function carriedText(timeline: Session["timeline"], run: readonly HistoryRow[]): string {
   const [first, last] = [run[0], run[run.length - 1]].map(({ pass }) => timeline.numberOf(pass));
-  return run.length === 1 ? `unchanged by pass ${first}` : `unchanged by ${numberText(run.length)} passes, ${first} to ${last}`;
+  return run.length === 1 ? `unchanged by pass ${first}` : `unchanged by ${countText(run.length)} passes, ${first} to ${last}`;
 }
 
 function HistoryText({ session, row }: { readonly session: Session; readonly row: HistoryRow }): JSX.Element {
@@ -419,11 +415,11 @@ function ListSection({
   return (
     <section>
       <h3>
-        {title} ({count.toLocaleString("en-US")})
+        {title} ({countText(count)})
       </h3>
       <ul>
         {children}
-        {count > shown && <li class="more">and {(count - shown).toLocaleString("en-US")} more</li>}
+        {count > shown && <li class="more">and {countText(count - shown)} more</li>}
       </ul>
     </section>
   );

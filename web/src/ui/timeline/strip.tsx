@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PassRow } from "../../core/program/recording/types";
-import { bytesText, quantityText, shortNumber } from "../../core/text/quantities";
+import { bytesText, countText, quantityText, shortNumber } from "../../core/text/quantities";
 import { IconButton } from "../panels/icons";
 import { clipped } from "../panels/outline";
 import type { Session } from "../session";
@@ -110,12 +110,12 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
   const { timeline, panes } = session;
   const { modulePasses, modules } = timeline;
   const selected = session.about.group ? "group" : "node";
-  const changed = timeline.counted ? `${timeline.changedCount.toLocaleString("en-US")} changed` : "comparing…";
+  const changed = timeline.counted ? `${countText(timeline.changedCount)} changed` : "comparing…";
   return (
     <div class={modules.size > 1 ? "pass-controls several" : "pass-controls"}>
       <p class="pass-count">
         <b>
-          {modulePasses.length.toLocaleString("en-US")} {modulePasses.length === 1 ? "pass" : "passes"}
+          {countText(modulePasses.length)} {modulePasses.length === 1 ? "pass" : "passes"}
         </b>
         {modules.size > 1 ? (
           <select
@@ -347,7 +347,7 @@ function CardView({
         <span>
           <span>
             {row.seconds === null ? "" : `${secondsText(row.seconds)} · `}
-            {row.nodes.toLocaleString("en-US")} nodes
+            {countText(row.nodes)} nodes
           </span>
           {rise !== 0 && <b class={card.pass === most.highestRise ? "peak highest" : "peak"}>{rise > 0 ? "▲" : "▼"}</b>}
         </span>
@@ -363,13 +363,13 @@ function CardView({
 export function Counts({ row, whole = false }: { readonly row: PassRow; readonly whole?: boolean }): JSX.Element {
   if (isStart(row)) return <span class="pass-counts quiet-text">initial program</span>;
   if (row.added === undefined) return <span class="pass-counts quiet-text">…</span>;
-  const counts = [row.added, row.removed, row.changed].map((count) => (count ? count.toLocaleString("en-US") : ""));
+  const counts = [row.added, row.removed, row.changed].map((count) => (count ? countText(count) : ""));
   const isLong = !whole && counts.join("").length > (row.estimatedSeconds === undefined ? MOST_DIGITS : MOST_BESIDE_TIME);
   const part = (name: string, sign: string, count = 0) =>
     count ? (
       <span class={name}>
         {sign}
-        {isLong ? shortNumber(count).replace(" ", "") : count.toLocaleString("en-US")}
+        {isLong ? shortNumber(count).replace(" ", "") : countText(count)}
       </span>
     ) : null;
   const any = didSomething(row, []);
@@ -412,5 +412,5 @@ function spoken(row: PassRow, rise: number): string {
 export function secondsText(seconds: number): string {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)} µs`;
   const [value, unit] = seconds < 0.9995 ? [seconds * 1000, "ms"] : [seconds, "s"];
-  return `${value < 9.95 ? Number(value.toFixed(1)) : Math.round(value).toLocaleString("en-US")} ${unit}`;
+  return `${value < 9.95 ? Number(value.toFixed(1)) : countText(Math.round(value))} ${unit}`;
 }

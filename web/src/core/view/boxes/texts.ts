@@ -1,6 +1,6 @@
 /** The texts of boxes: titles, types, counts. */
 
-import { shortNumber } from "../../text/quantities";
+import { countText, shortNumber } from "../../text/quantities";
 import { nameAndClass } from "../../program/names";
 import type { ProgramData } from "../../program/types";
 import { TitledBy } from "../../program/ops";
@@ -9,7 +9,7 @@ import { isArgument, Role } from "../../program/roles";
 import { parameterLabel } from "./parameterLabels";
 
 export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
+  return `${countText(n)} ${n === 1 ? one : many}`;
 }
 
 /** "add_fusion.12" → "add_fusion". */

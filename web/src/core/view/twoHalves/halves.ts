@@ -3,6 +3,7 @@ import type { Halves } from "../../base/halves";
 import { memoized } from "../../base/memoized";
 import { BACKWARD, BACKWARD_OF, DIRECTION, FORWARD, groupingNamed } from "../../program/names";
 import { BoxKind, type Grouping, type ProgramData, type Visible } from "../../program/types";
+import { countText } from "../../text/quantities";
 
 /** What has the names that HLO from `as_hlo_text()` does not have. */
 export const WITH_NAMES = 'lowered.as_text("hlo", debug_info=True), or opscope.capture';
@@ -11,7 +12,7 @@ export const NO_HALVES = `This graph has no forward and backward halves. If it i
 
 /** In a picture of more boxes, halves beside each other would be hundreds of screens deep; as other groups, they are drawn in columns. */
 const MOST_BESIDE = 3000;
-export const TOO_DEEP = `Forward and backward are not beside each other: this picture has more than ${MOST_BESIDE.toLocaleString("en-US")} boxes.`;
+export const TOO_DEEP = `Forward and backward are not beside each other: this picture has more than ${countText(MOST_BESIDE)} boxes.`;
 
 export const isTooDeep = ({ boxCount }: Visible): boolean => boxCount > MOST_BESIDE;
 
