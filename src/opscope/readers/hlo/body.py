@@ -12,27 +12,28 @@ from typing import TypeAlias
 
 from opscope.errors import SourceError
 from opscope.program import LARGE, UNKNOWN_TYPE, WHOLE, Details, GraphBuilder, Node, Role, TensorType, ValueRef
-from opscope.readers.hlo.bulk import BulkRows
+from opscope.readers.hlo.bulk import BulkRow, BulkRows
 from opscope.readers.hlo.details import TAIL_SHAPE, Context, HloDetails, PlacedDetails, Tail, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruction
 from opscope.readers.hlo.lexing import fail, skip, without_comments
 from opscope.readers.hlo.operands import operand_names
 from opscope.readers.hlo.shapes import Types
+from opscope.readers.hlo.shared import SHARED_SHAPE, SharedTails
 
 _PIECE = 1 << 17
 """Characters that are split into rows at once."""
 _CONTINUES = r"\s*+[,</]"
 """How a line begins that belongs to the instruction before it."""
-_LINE_SHAPE = (
+_START_SHAPE = (
     r"[ \t]*+(ROOT )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) = "
     r"([a-z][a-z0-9]*+\[[^ \n]*+|\([^()\n\"]*+(?:\([^()\n\"]*+\)[^()\n\"]*+)*+\)) "
     r"([a-z][a-z0-9-]*+)\(([^()\n\"#]*+|\([^()\n\"#]*+\)(?: %[A-Za-z0-9_.-]++)?+)\)"
-    rf"({TAIL_SHAPE}([^\n]*+))\n"
-    rf"(?!{_CONTINUES})"
 )
+_LINE_SHAPE = rf"{_START_SHAPE}({TAIL_SHAPE}([^\n]*+))\n(?!{_CONTINUES})"
 _CONTINUATION = re.compile(_CONTINUES)
 _LINE = re.compile(_LINE_SHAPE)
 _LINES = re.compile("^" + _LINE_SHAPE, re.MULTILINE)
+_BULK_LINES = re.compile(rf"^{_START_SHAPE}{SHARED_SHAPE}\n(?!{_CONTINUES})", re.MULTILINE)
 
 Row: TypeAlias = tuple[str, str, str, str, str, str, str, str, str]
 """A line's parts: ROOT or nothing, name, type, opcode, operands, attributes, and of these what is before the metadata, the first element
@@ -55,6 +56,7 @@ class Module:
         self.context = Context(root)
         self.types = Types()
         self.tails = Tails(self.context)
+        self.shared = SharedTails(self.tails)
         self.opcodes = _Opcodes()
         self.is_regular = True
         """Whether every computation so far consisted of regular lines up to a brace in the first column."""
@@ -126,11 +128,11 @@ class Body:
 
     def _read_bulk(self, pos: int, stop: int) -> int:
         """Read as columns, up to the first piece that has an irregular line."""
-        text, bulk = self.module.text, BulkRows()
+        text, bulk = self.module.text, BulkRows(self.module.tails, self.module.shared)
         self.bulk = bulk
         while pos < stop:
             piece_end = _piece_end(text, pos, stop)
-            rows: list[Row] = _LINES.findall(text, pos, piece_end)
+            rows: list[BulkRow] = _BULK_LINES.findall(text, pos, piece_end)
             if len(rows) != text.count("\n", pos, piece_end) or not bulk.take(self, rows):
                 self._leave_bulk()
                 break

@@ -5,33 +5,42 @@ Only lines that `body.py` knows how to read can be here. A piece with any other 
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from opscope.errors import SourceError
 from opscope.program import WHOLE, Details, GrowingColumns, Node, ValueRef
-from opscope.readers.hlo.details import Tails
+from opscope.readers.hlo.details import TAIL_SHAPE, Flow, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES
 from opscope.readers.hlo.operands import operand_names
+from opscope.readers.hlo.shared import SharedTails, tail_of
 
 if TYPE_CHECKING:
-    from opscope.readers.hlo.body import Body, Row
+    from opscope.readers.hlo.body import Body
+
+BulkRow: TypeAlias = tuple[str, str, str, str, str, str, str, str, str]
+"""A line's parts: ROOT or nothing, name, type, opcode, operands, and the parts of its attributes by `SHARED_SHAPE`."""
+_TAIL = re.compile(rf"{TAIL_SHAPE}([^\n]*+)")
 
 
 class BulkRows:
     """Columns that grow by the rows of a computation."""
 
-    def __init__(self) -> None:
+    def __init__(self, tails: Tails, shared: SharedTails) -> None:
         self.columns = GrowingColumns()
+        self._tails = tails
+        self._shared = shared
         self._at = array("b")
         """By instruction, how others refer to it: 0, or WHOLE for a tuple."""
 
-    def take(self, body: Body, rows: Sequence[Row]) -> bool:
+    def take(self, body: Body, rows: Sequence[BulkRow]) -> bool:
         """Add these rows, or nothing if one of them is irregular."""
-        body.module.tails.spare_memory()
+        self._tails.spare_memory()
+        self._shared.spare_memory()
         names = [row[1] for row in rows]
         columns, first = self.columns, len(self.columns.ids)
         columns.add_ids(names)
@@ -51,34 +60,75 @@ class BulkRows:
         """The instructions so far as nodes, for the reader of single lines."""
         return list(self.columns.finished())
 
-    def _take(self, body: Body, rows: Sequence[Row], first: int) -> bool:
+    def _take(self, body: Body, rows: Sequence[BulkRow], first: int) -> bool:
         module, columns = body.module, self.columns
-        roots, names, shapes, opcodes, operands, *_ = zip(*rows, strict=True)
+        roots, names, shapes, opcodes, operands, *texts = zip(*rows, strict=True)
         typed = list(map(module.types.__getitem__, shapes))
         ops, roles = zip(*map(module.opcodes.__getitem__, opcodes), strict=True)
-        details, calls, control = _details(body, rows, ops)
+        details, flows = self._details(body, ops, operands, *texts)
         inputs, counts = _inputs(operands, opcodes)
         sources = list(map(columns.numbers.__getitem__, inputs))
         outputs = list(map(itemgetter(0), typed))
         self._at.extend(map(itemgetter(1), typed))
         indices = list(map(self._at.__getitem__, sources))
-        if ELEMENT in opcodes and not self._take_elements(module.tails, rows, counts, sources, indices, outputs):
+        if ELEMENT in opcodes and not self._take_elements(flows, rows, counts, sources, indices, outputs):
             return False
-        if any(name not in columns.numbers for each in control.values() for name in each):
+        if any(name not in columns.numbers for flow in flows.values() for name in flow.control):
             return False
-        for i, called in calls.items():
-            body.note_calls(called, details[i])
-            columns.calls[first + i] = called
-        columns.control.update((first + i, each) for i, each in control.items())
+        for i, (called, after, _) in flows.items():
+            if called:
+                body.note_calls(called, details[i])
+                columns.calls[first + i] = called
+            if after:
+                columns.control[first + i] = after
         columns.extend(ops, sources, counts, indices, outputs, roles, details)
         if any(roots):
             body.root = next(name for root, name in zip(reversed(roots), reversed(names), strict=True) if root)
         return True
 
+    def _details(
+        self,
+        body: Body,
+        ops: Sequence[str],
+        operands: Sequence[str],
+        starts: Sequence[str],
+        modules: Sequence[str],
+        ends: Sequence[str],
+        others: Sequence[str],
+    ) -> tuple[list[Details], dict[int, Flow]]:
+        """The details of each row, and by row what they mean for the graph, if anything."""
+        shared = self._shared
+        parts = shared.parts(starts, modules, ends)
+        details: list[Details] = list(shared.details(parts))
+        flows: dict[int, Flow] = {}
+        for i, (op, (known_modules, around)) in enumerate(zip(ops, parts, strict=True)):
+            if known_modules is None or around is None:
+                text = tail_of(starts[i], modules[i], ends[i]) if ends[i] else others[i]
+                details[i], flows[i] = self._single(body, op, operands[i], text)
+            elif op in PAYLOAD_ROLES:
+                details[i] = shared.with_payload(parts[i], op, operands[i])
+                flows[i] = around.flow
+            elif around.is_special:
+                flows[i] = around.flow
+        return details, flows
+
+    def _single(self, body: Body, op: str, operands: str, text: str) -> tuple[Details, Flow]:
+        """The details of a row whose tail shares nothing with others."""
+        parts = _TAIL.fullmatch(text)
+        if parts is None:
+            raise KeyError(text)
+        before, first, rest = (part or "" for part in parts.groups())
+        tails = self._tails
+        if op in PAYLOAD_ROLES:
+            tail = tails.with_payload(op, operands, text, before, first, rest)
+        else:
+            tail = tails.known.get(text) or tails.printed(text, before, first, rest)
+        return body.relative_details(tail, op, operands) if tail.details is None else tail.details, tail.flow
+
     def _take_elements(
         self,
-        tails: Tails,
-        rows: Sequence[Row],
+        flows: Mapping[int, Flow],
+        rows: Sequence[BulkRow],
         counts: Sequence[int],
         sources: list[int],
         indices: list[int],
@@ -87,9 +137,9 @@ class BulkRows:
         """Set the outputs that get-tuple-element takes; whether all of them exist."""
         before, place = self.columns.outputs, 0
         first = len(before)
-        for row, count in zip(rows, counts, strict=True):
+        for i, (row, count) in enumerate(zip(rows, counts, strict=True)):
             if row[3] == ELEMENT:
-                index = tails.known[row[5]].flow.element
+                index = flows[i].element
                 if count != 1 or indices[place] != WHOLE:
                     return False
                 source = sources[place]
@@ -98,29 +148,6 @@ class BulkRows:
                 indices[place] = index
             place += count
         return True
-
-
-def _details(
-    body: Body, rows: Sequence[Row], ops: Sequence[str]
-) -> tuple[list[Details], dict[int, tuple[str, ...]], dict[int, tuple[str, ...]]]:
-    """The details of each row; by row, the computations that it calls, and what it must come after."""
-    tails = body.module.tails
-    known_tail = tails.known.get
-    details: list[Details] = []
-    calls: dict[int, tuple[str, ...]] = {}
-    control: dict[int, tuple[str, ...]] = {}
-    for op, (_, _, _, _, operands, text, before, first, rest) in zip(ops, rows, strict=True):
-        if op in PAYLOAD_ROLES:
-            tail = tails.with_payload(op, operands, text, before, first, rest)
-        else:
-            tail = known_tail(text) or tails.printed(text, before, first, rest)
-        _, known, (called, after, _) = tail
-        if called:
-            calls[len(details)] = called
-        if after:
-            control[len(details)] = after
-        details.append(body.relative_details(tail, op, operands) if known is None else known)
-    return details, calls, control
 
 
 def _inputs(operands: Sequence[str], opcodes: Sequence[str]) -> tuple[list[str], list[int]]:

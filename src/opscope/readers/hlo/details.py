@@ -20,23 +20,25 @@ from opscope.readers.hlo.lexing import unquote, without_comments
 from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
-_OP_NAME_START = 'op_name="'
-_OP_NAME_KEY = "metadata.op_name"
+OP_NAME_START = 'op_name="'
+OP_NAME_KEY = "metadata.op_name"
 _FIRST_ELEMENT = re.compile(r'op_name="([^"/]*+)')
 _INDEX = re.compile(r"[0-9]{1,9}")
 _METADATA_SHAPE = (
     r""", metadata=\{(?:op_name="([^"/\\]*+)[^"\\]*+(?:\\.[^"\\]*+)*+")?+"""
     r"""[^"'{}()\[\]/]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"'{}()\[\]/]*+)*+\}"""
 )
-_METADATA = re.compile(_METADATA_SHAPE)
+METADATA = re.compile(_METADATA_SHAPE)
 """Metadata as XLA prints it, with the first element of its op_name."""
-_METADATA_START = ", metadata={"
+METADATA_START = ", metadata={"
 _PLAIN_METADATA = re.compile(r""", metadata=\{(?:[a-z_]++=(?:"[^"\\]*+"|[0-9]++)(?: (?!\})|(?=\})))*+\}""")
 """Metadata with nothing but words and numbers in it, which is nearly all of it."""
 _PLAIN_MEMBER = re.compile(r"""([a-z_]++)=(?:"([^"\\]*+)"|([0-9]++))""")
 _BACKEND_START = ", backend_config="
 """A backend's own settings, which compiled GPU modules have after the metadata, as JSON. They are different for each instruction."""
-TAIL_SHAPE = rf"((?:,(?! metadata=\{{| backend_config=)[^,]*+)*+)(?:{_METADATA_SHAPE})?+".replace("[^", r"[^\n")
+BEFORE_SHAPE = r"((?:,(?! metadata=\{| backend_config=)[^,\n]*+)*+)"
+"""What is before the metadata and a backend's settings."""
+TAIL_SHAPE = BEFORE_SHAPE + rf"(?:{_METADATA_SHAPE})?+".replace("[^", r"[^\n")
 """The beginning of a tail, as XLA prints it: what is before the metadata, and the first element of the op_name."""
 _PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
@@ -57,6 +59,8 @@ class Context:
         self.frames = FrameTables()
         self.root = _sanitized(root)
         self.callers: dict[str, tuple[str, HloDetails]] = {}
+        self.scopes: dict[str, Scope] = {}
+        """Of a very large module: scopes by their text, up to the name of a primitive."""
         self._is_relative: dict[str, bool] = {}
         self._prefixes: dict[str, Scope] = {}
 
@@ -99,17 +103,14 @@ def _sanitized(element: str) -> str:
 class HloDetails(Details):
     """Details as text: the attributes that follow the instruction."""
 
-    __slots__ = ("_context", "_text")
+    __slots__ = ()
     _op = _payload = _graph = ""
-
-    def __init__(self, context: Context, tail: str) -> None:
-        self._context = context
-        self._text = tail
+    _context: Context
 
     @property
     def tail(self) -> str:
         """The attributes as written in the source, for writing HLO again."""
-        return self._text
+        raise NotImplementedError
 
     @property
     def payload(self) -> str:
@@ -119,15 +120,19 @@ class HloDetails(Details):
     @property
     def op_name(self) -> str:
         tail = self.tail
-        at = tail.find(_OP_NAME_START)
+        at = tail.find(OP_NAME_START)
         if at < 0:
             return ""
-        start = at + len(_OP_NAME_START)
+        start = at + len(OP_NAME_START)
         name = tail[start : tail.find('"', start)]
         if at and tail[at - 1] in "{ ," and "\\" not in name:
             return name
         match = _OP_NAME.search(tail)
         return unquote(match[1]) if match else ""
+
+    def _members(self) -> Mapping[str, str]:
+        """The attributes of the tail."""
+        return decoded_tail(self.tail)
 
     def _scope(self) -> Scope:
         name = self.op_name
@@ -141,7 +146,7 @@ class HloDetails(Details):
         return self._attrs(self._scope())
 
     def _attrs(self, scope: Scope) -> Mapping[str, Any]:
-        attrs = _decoded(self.tail)
+        attrs = self._members()
         if self._op:
             return MappingProxyType({_PAYLOAD_KEYS[self._op]: self._payload, **attrs, **scope.attrs})
         return MappingProxyType({**attrs, **scope.attrs})
@@ -151,16 +156,20 @@ class HloDetails(Details):
         return self._attrs(scope), scope.path, self.source
 
     def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
-        attrs, scope = _decoded(self.tail), self._scope()
-        name = attrs.get(_OP_NAME_KEY) or attrs.get("op_name", "")
+        attrs, scope = self._members(), self._scope()
+        name = attrs.get(OP_NAME_KEY) or attrs.get("op_name", "")
         return name, attrs.get("metadata.stack_frame_id", ""), scope.direction, scope.path, self.source
 
     @property
     def settings(self) -> Mapping[str, str]:
-        return _decoded_once(_parts(self.tail)[0])
+        return decoded_once(self._settings_text)
+
+    @property
+    def _settings_text(self) -> str:
+        return _parts(self.tail)[0]
 
     def key(self, names: frozenset[str] | None) -> Hashable:
-        return _parts(self.tail)[0]
+        return self._settings_text
 
     @property
     def scope(self) -> Path:
@@ -171,10 +180,24 @@ class HloDetails(Details):
         tail = self.tail
         if "stack_frame_id=" not in tail and "source_file=" not in tail:
             return ()
-        return frames_of(_decoded(tail), self._context.frames)
+        return frames_of(decoded_tail(tail), self._context.frames)
 
 
-class PlacedDetails(HloDetails):
+class TailDetails(HloDetails):
+    """Details with a text of their own."""
+
+    __slots__ = ("_context", "_text")
+
+    def __init__(self, context: Context, tail: str) -> None:
+        self._context = context
+        self._text = tail
+
+    @property
+    def tail(self) -> str:
+        return self._text
+
+
+class PlacedDetails(TailDetails):
     """Details with more than attributes: the payload of a parameter or constant, or the graph whose calls names are relative to."""
 
     __slots__ = ("_graph", "_op", "_payload")
@@ -187,77 +210,48 @@ class PlacedDetails(HloDetails):
         self._graph = graph
 
 
-class SharedDetails(HloDetails):
-    """Details in a very large module, where each instruction has its own text: what is around the modules in its op_name is shared."""
-
-    __slots__ = ("_around",)
-
-    def __init__(self, context: Context, modules: str, around: tuple[str, str]) -> None:
-        self._context = context
-        self._text = modules
-        self._around = around
-
-    @property
-    def tail(self) -> str:
-        return self._text.join(self._around)
-
-
-class SharedPlacedDetails(PlacedDetails):
-    """The same for parameters and constants."""
-
-    __slots__ = ("_around",)
-
-    def __init__(self, context: Context, modules: str, around: tuple[str, str], op: str, payload: str) -> None:
-        super().__init__(context, modules, op, payload)
-        self._around = around
-
-    @property
-    def tail(self) -> str:
-        return self._text.join(self._around)
-
-
-def _decoded(tail: str) -> Mapping[str, str]:
+def decoded_tail(tail: str) -> Mapping[str, str]:
     """The attributes of a tail. The op_name differs from one layer to the next; what is around it is the same in all of them."""
-    start = tail.find(_OP_NAME_START) + len(_OP_NAME_START)
+    start = tail.find(OP_NAME_START) + len(OP_NAME_START)
     end = tail.find('"', start)
-    if start > len(_OP_NAME_START) and end > start:
+    if start > len(OP_NAME_START) and end > start:
         name = tail[start:end]
-        if "\\" not in name and "{" not in name and (around := _decoded_around(tail[:start], tail[end:])):
-            return {**around, _OP_NAME_KEY: name}
-    return _decoded_whole(tail)
+        if "\\" not in name and "{" not in name and (around := decoded_around(tail[:start], tail[end:])):
+            return {**around, OP_NAME_KEY: name}
+    return decoded_whole(tail)
 
 
 @lru_cache(maxsize=1 << 14)
-def _decoded_around(before: str, after: str) -> dict[str, str] | None:
+def decoded_around(before: str, after: str) -> dict[str, str] | None:
     """The attributes of a tail with an empty op_name; None if that is not the op_name of its metadata, as XLA prints it."""
     settings, metadata = _parts(before + after)
     if len(settings) > len(before) or not _PLAIN_METADATA.fullmatch(metadata):
         return None
-    attrs = {**_decoded_once(settings), **_members(metadata)}
-    return attrs if attrs.get(_OP_NAME_KEY) == "" else None
+    attrs = {**decoded_once(settings), **_members(metadata)}
+    return attrs if attrs.get(OP_NAME_KEY) == "" else None
 
 
 @lru_cache(maxsize=1 << 14)
-def _decoded_whole(tail: str) -> Mapping[str, str]:
+def decoded_whole(tail: str) -> Mapping[str, str]:
     settings, metadata = _parts(tail)
     if not metadata:
-        return _decoded_once(settings)
+        return decoded_once(settings)
     members = _members(metadata) if _PLAIN_METADATA.fullmatch(metadata) else dict(decoded(metadata))
-    return MappingProxyType({**_decoded_once(settings), **members})
+    return MappingProxyType({**decoded_once(settings), **members})
 
 
 def _members(metadata: str) -> dict[str, str]:
-    return {f"metadata.{key}": text or number for key, text, number in _PLAIN_MEMBER.findall(metadata, len(_METADATA_START))}
+    return {f"metadata.{key}": text or number for key, text, number in _PLAIN_MEMBER.findall(metadata, len(METADATA_START))}
 
 
 def _parts(tail: str) -> tuple[str, str]:
     """A tail up to its metadata, and the metadata; everything and nothing if it does not end in metadata as XLA prints it."""
-    at = tail.rfind(_METADATA_START)
-    return (tail[:at], tail[at:]) if at >= 0 and _METADATA.fullmatch(tail, at) else (tail, "")
+    at = tail.rfind(METADATA_START)
+    return (tail[:at], tail[at:]) if at >= 0 and METADATA.fullmatch(tail, at) else (tail, "")
 
 
 @lru_cache(maxsize=1 << 14)
-def _decoded_once(text: str) -> Mapping[str, str]:
+def decoded_once(text: str) -> Mapping[str, str]:
     return MappingProxyType(dict(decoded(text)))
 
 
@@ -321,7 +315,16 @@ _new_tail: Callable[[tuple[str, Details | None, Flow]], Tail] = partial(tuple.__
 """Without a step in Python: compiled GPU modules have a tail for each instruction."""
 
 
-_MOST_KNOWN = 1 << 15
+MOST_KNOWN = 1 << 15
+
+
+def plain_payload(payload: str) -> str:
+    """The payload of a parameter or constant without comments. Raises KeyError if it does not end where its line does."""
+    if payload.isdecimal():
+        return payload
+    if payload.count("{") != payload.count("}"):
+        raise KeyError(payload)
+    return without_comments(payload).strip()
 
 
 class Tails:
@@ -335,16 +338,11 @@ class Tails:
         self._backends: set[str] = set()
         self._absolute: set[str] = set()
         """First elements of an op_name that are not relative."""
-        self._is_sparing = False
-        self._modules: dict[str, str] = {}
-        self._around: dict[tuple[str, str], tuple[str, str]] = {}
-        """What the texts of a very large module share."""
 
     def spare_memory(self) -> None:
-        """Share parts of texts from here on, and forget tails once there are many: in a very large module, few come again."""
-        self._is_sparing = True
+        """Forget tails once there are many: in a very large module, few come again."""
         for known in (self.known, self._known_with_payload):
-            if len(known) > _MOST_KNOWN:
+            if len(known) > MOST_KNOWN:
                 known.clear()
 
     def printed(self, text: str, before: str, first: str, rest: str) -> Tail:
@@ -352,8 +350,7 @@ class Tails:
         the graph; the text before them repeats."""
         flow = self._flows[text if rest and not self._is_backend(rest) else before]
         if first in self._absolute:  # almost always, so this is the hot path
-            details = self._details(text, "", "") if self._is_sparing else HloDetails(self.context, text)
-            tail = _new_tail((text, details, flow))
+            tail = _new_tail((text, TailDetails(self.context, text), flow))
         else:
             tail = self._tail(text, flow, "", "", first)
         self.known[text] = tail
@@ -364,10 +361,7 @@ class Tails:
         key = op, payload, text
         tail = self._known_with_payload.get(key)
         if tail is None:
-            if not payload.isdecimal():
-                if payload.count("{") != payload.count("}"):
-                    raise KeyError(payload)
-                payload = without_comments(payload).strip()
+            payload = plain_payload(payload)
             flow = self._flows[text if rest and not self._is_backend(rest) else before]
             if first in self._absolute:
                 tail = _new_tail((text, self._details(text, op, payload), flow))
@@ -379,6 +373,10 @@ class Tails:
     def assembled(self, text: str, op: str, payload: str) -> Tail:
         """A tail that the careful reader assembled."""
         return self._tail(text, Flow.of(text, read_attributes(text, 0)[0]), op, payload)
+
+    def flow_before(self, before: str, rest: str) -> Flow | None:
+        """What a tail means for the graph, by what is before and after its metadata; None if that depends on all of its text."""
+        return None if rest and not self._is_backend(rest) else self._flows[before]
 
     def _is_backend(self, text: str) -> bool:
         """Whether the text is a backend's settings and nothing else: JSON cannot end in the middle and go on as another attribute."""
@@ -397,7 +395,7 @@ class Tails:
         if not text and not op:
             return Tail(text, NO_DETAILS, flow)
         if not first:
-            match = _FIRST_ELEMENT.search(text) if _OP_NAME_START in text else None
+            match = _FIRST_ELEMENT.search(text) if OP_NAME_START in text else None
             if match is None:
                 return _new_tail((text, self._details(text, op, payload), flow))
             first = match[1]
@@ -408,13 +406,4 @@ class Tails:
         return _new_tail((text, self._details(text, op, payload), flow))
 
     def _details(self, text: str, op: str, payload: str) -> HloDetails:
-        if self._is_sparing:
-            start = text.find(_OP_NAME_START) + len(_OP_NAME_START)
-            end = text.rfind("/", start, text.find('"', start)) if start > len(_OP_NAME_START) else -1
-            if end >= 0:
-                modules, around = text[start:end], (text[:start], text[end:])
-                modules, around = self._modules.setdefault(modules, modules), self._around.setdefault(around, around)
-                if op:
-                    return SharedPlacedDetails(self.context, modules, around, op, payload)
-                return SharedDetails(self.context, modules, around)
-        return PlacedDetails(self.context, text, op, payload) if op else HloDetails(self.context, text)
+        return PlacedDetails(self.context, text, op, payload) if op else TailDetails(self.context, text)

@@ -91,11 +91,16 @@ def parse_op_name(op_name: str) -> Scope:
     a million of them do not exceed it.
     """
     prefix, _, primitive = op_name.rpartition("/")
-    if prefix and primitive.isidentifier() and primitive not in _CHECKPOINTS:
+    if prefix and is_plain(primitive):
         scope = _parsed(f"{prefix}/{_ANY}")
         if not scope.call:
             return scope
     return _parsed(op_name)
+
+
+def is_plain(primitive: str) -> bool:
+    """Whether the last element of an op_name does not matter for its scope, unless that ends in a call."""
+    return primitive.isidentifier() and primitive not in _CHECKPOINTS
 
 
 @lru_cache(maxsize=1 << 16)
