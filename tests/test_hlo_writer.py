@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.hlo_texts import write_dump
 
 import opscope
 from opscope.cli import main
@@ -38,6 +39,23 @@ def test_elements_of_tuples_stay_what_they_are(tmp_path: Path) -> None:
 def test_a_whole_module_keeps_what_passes_depend_on(tmp_path: Path) -> None:
     assert export(tmp_path).splitlines()[0] == TEXT.splitlines()[0]
     assert re.fullmatch(r"HloModule \w+", export(tmp_path, "--around", "b", "--force").splitlines()[0])
+
+
+def test_a_recording_gives_the_hlo_that_its_dump_gives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole program up to a pass, one computation, and a node with its operands; a recording keeps the lines of XLA's text."""
+    dump, recording = write_dump(tmp_path / "dump"), tmp_path / "run.opscope"
+    assert main(["export", str(dump), "-o", str(recording)]) == 0
+    for number, words in enumerate(([], ["--graph", "fused_computation"], ["--around", "reduce.7"])):
+        texts = []
+        for source in (dump, recording):
+            target = tmp_path / f"{source.name}.{number}.hlo"
+            assert main(["export", f"{source}@5", "-o", str(target), *words]) == 0
+            texts.append(target.read_text())
+        assert texts[0] == texts[1] and "HloModule " in texts[0]
+    with opscope.record(tmp_path / "other.opscope") as rec:
+        rec.snapshot(opscope.Program("f", {"main": opscope.Graph("main", (opscope.Node("x", "input"),))}, "main"), "start")
+    assert main(["export", str(tmp_path / "other.opscope"), "-o", str(tmp_path / "other.hlo")]) == 2
+    assert "was not read from HLO text" in capsys.readouterr().err
 
 
 @pytest.mark.frameworks

@@ -10,8 +10,10 @@ from support.hlo_texts import BEFORE, NOTES, STEPS, parse, write_dump
 
 import opscope
 from opscope.cli import main
+from opscope.recording.dumps.fusion_notes import FusionNote
 from opscope.recording.dumps.xla import Step, _attributed
-from opscope.recording.reasons import why, why_in_texts, why_pair, why_pair_in_texts
+from opscope.recording.model import Recording
+from opscope.recording.reasons import REASONS, why, why_in_texts, why_pair, why_pair_in_texts
 from opscope.recording.sources import open_recording
 
 
@@ -42,6 +44,24 @@ def test_bisect_names_the_first_pass_after_which_two_recordings_differ(dump: Pat
     assert data["only_b"] == [] and data["diff"]["removed"]
     assert main(["bisect", str(dump), str(dump)]) == 0
     assert capsys.readouterr().out == "7 passes in both; no difference in structure after any of them\n"
+
+
+def test_bisect_names_the_pass_that_only_one_of_them_has(dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pass that is switched off in A: what it did is still different after the next pass of both, which did nothing wrong."""
+    other = write_dump(tmp_path / "dump", "module_0009.jit_step")
+    text = BEFORE.replace("tanh", "logistic")
+    (other / "module_0009.jit_step.0004.outer.after_extra.before_fusion.txt").write_text(text)
+    for name, _ in STEPS[-2:]:
+        (other / f"module_0009.jit_step.{name}.txt").write_text(text)
+    assert main(["bisect", str(dump), str(other)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    first = "first difference: pass 5 of B (outer / extra), which A did not run, or which changed nothing there; the next pass of both is "
+    assert lines[0].endswith("the same up to pass 4 (outer / inner)")
+    assert lines[1] == first + "pass 5 of A, 6 of B (outer / fusion)"
+    assert any("tanh.4 → logistic.4" in line for line in lines) and not any("fusion.12" in line for line in lines), "what that pass did"
+    assert main(["bisect", str(dump), str(other), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["differs"]["b"]["pass"], data["differs"]["a"], data["common"]["b"]["pass"]) == ("extra", data["same"]["a"], "fusion")
 
 
 def test_recordings_without_a_common_pass_are_refused(dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,6 +117,35 @@ def test_xla_says_why_a_producer_was_fused_with_a_consumer_or_was_not(dump: Path
     assert "noted nothing about 'negate.5' as a producer for 'dot.3'" in capsys.readouterr().err
     assert main(["passes", str(dump), "--why", "dot.3,add.99"]) == 2
     assert "no pass has a node 'add.99'" in capsys.readouterr().err
+
+
+def test_parts_of_a_module_have_nodes_of_their_own(tmp_path: Path) -> None:
+    """Inductor numbers the buffers of the forward and of the backward from 0: reasons of one are not reasons of the other."""
+
+    def program(*parts: str) -> opscope.Program:
+        builder = opscope.ProgramBuilder("Net", "main")
+        for part in parts:
+            graph = builder.graph(part)
+            for name in ("op0", "op1"):
+                graph.node(name, "pointwise")
+        builder.graph("main").node("call", "call", calls=parts)
+        return builder.build()
+
+    notes = [
+        FusionNote("not fused", "Net", "op0", ("op1",), reason="no shared data", part="forward"),
+        FusionNote("fused", "Net", "op0", ("op1",), fusion="op0_op1", part="backward"),
+    ]
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.append(REASONS, [note.to_json() for note in notes])
+        rec.snapshot(program("forward", "backward"), "before fusion", module="Net")
+        rec.snapshot(program("backward"), "launches", module="Net")
+        recording = rec.recording
+    assert list(map(str, why(recording, "op0").fusion)) == [
+        "in the forward, op0 was not fused into op1: no shared data",
+        "in the backward, op0 was fused into op1, as op0_op1",
+    ]
+    assert why(Recording("backward", recording[1:], recording.attrs), "op0").fusion == notes[1:]
+    assert why_pair(Recording("backward", recording[1:], recording.attrs), "op0", "op1") == (True, notes[1:])
 
 
 def test_what_a_pass_did_before_its_own_pipeline_started_is_its_work() -> None:

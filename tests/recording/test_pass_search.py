@@ -48,6 +48,18 @@ def test_touching_takes_searches_nodes_and_parameters(run: Run, dump: Path) -> N
 
 
 @pytest.mark.slow
+def test_a_parameter_has_the_name_that_the_user_gave_it(run: Run, dump: Path) -> None:
+    """JAX writes the path of an argument into its metadata."""
+    name = """metadata={op_name="params[\\'layer_0\\'][\\'w\\']"}"""
+    for file in dump.glob("module_*.txt"):
+        file.write_text(file.read_text().replace("%w = f32[8,8]{1,0} parameter(1)", f"%w = f32[8,8]{{1,0}} parameter(1), {name}"))
+    assert indexes(run, dump, "--touching", "params['layer_0']['w']") == indexes(run, dump, "--touching", "w") == [5]
+    assert run("passes", dump, "--history", "params['layer_0']['w']").stdout.startswith("no pass changed w\n")
+    done = run("passes", dump, "--touching", "params['layer_1']['w']")
+    assert done.returncode == 2 and "no pass has a node" in done.stderr
+
+
+@pytest.mark.slow
 def test_the_text_of_a_pass_is_aligned_by_its_matches(run: Run, dump: Path) -> None:
     lines = run("diff", f"{dump}@4", "@5", "--text").stdout.splitlines()
     assert lines[0] == "fused_computation" and lines[-1] == "1 graph with 3 lines did not change"

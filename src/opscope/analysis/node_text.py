@@ -25,6 +25,12 @@ def _variant(op: str, attrs: Mapping[str, Any]) -> str | None:
     return f"alpha={factor}" if factor != 1 else None if rounding in (None, "None") else str(rounding)
 
 
+def argument_label(attrs: Mapping[str, Any]) -> Any:
+    """What the user calls an argument: `params['layer_0']['w']`, `layers.0.weight`. None if only its compiler has a name for it."""
+    labels = (attrs.get(key) for key in ("label", "metadata.op_name", "op_name", "target", "name"))
+    return next((label for label in labels if label not in (None, "None")), None)
+
+
 def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
     """What a box shows instead of its op: a constant's value, a parameter's label, the library routine of a custom call. For a fusion
     its kind, and for an op whose attributes make another op of it these attributes; both are shown next to the op."""
@@ -32,8 +38,7 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
     if node.role == "constant":
         value = next((attrs[key] for key in ("value", "literal") if key in attrs), None)
     elif node.is_argument:
-        labels = (attrs.get(key) for key in ("label", "metadata.op_name", "op_name", "target", "name"))
-        value = next((label for label in labels if label not in (None, "None")), None)
+        value = argument_label(attrs)
     elif node.role in ("gradient", "saved", "output"):
         value = attrs.get("label")
     elif facts_of(node.op).control == "fusion":
@@ -44,5 +49,9 @@ def node_text(node: Node, attrs: Mapping[str, Any]) -> str:
         value = _variant(node.op, attrs)
     if value is None:
         return ""
-    text = value if isinstance(value, str) else str(value)
+    return shown_text(value if isinstance(value, str) else str(value))
+
+
+def shown_text(text: str) -> str:
+    """As much of it as a box has room for."""
     return ellipsize(text, _LONGEST_TEXT)

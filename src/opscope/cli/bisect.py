@@ -50,17 +50,23 @@ def _lines(result: Bisection, most: int | None) -> list[str]:
     shared = f"{result.shared:,} passes in both"
     if result.differs is None:
         return [f"{shared}; no difference in structure after any of them"]
-    assert result.diff is not None
+    assert result.diff is not None and result.common is not None
     same = "they differ from the start" if result.same is None else f"the same up to {_pair(result.same)}"
-    only = [
-        f"only {name} runs before that: {', '.join(each.title for each in passes)}"
-        for name, passes in (("A", result.only_a), ("B", result.only_b))
-        if passes
-    ]
-    return [f"{shared}; {same}", f"first difference after {_pair(result.differs)}", *only, "", *diff_lines(result.diff, most)]
+    first = f"first difference after {_pair(result.differs)}"
+    rest = [("A", result.only_a), ("B", result.only_b)]
+    if result.differs is not result.common:
+        made = [(name, each) for name, each in zip("AB", result.differs, strict=True) if result.same is None or each not in result.same]
+        other = "the other" if len(made) > 1 else "B" if made[0][0] == "A" else "A"
+        first = f"first difference: {' and '.join(f'pass {each.index} of {name} ({each.title})' for name, each in made)}, "
+        first += f"which {other} did not run, or which changed nothing there; the next pass of both is {_pair(result.common)}"
+        rest = [(name, tuple(each for each in passes if each not in result.differs)) for name, passes in rest]
+    only = [f"only {name} also has before that: {', '.join(each.title for each in passes)}" for name, passes in rest if passes]
+    return [f"{shared}; {same}", first, *only, "", *diff_lines(result.diff, most)]
 
 
 def _pair(pair: Pair) -> str:
+    if pair.a.title != pair.b.title:
+        return f"pass {pair.a.index} of A ({pair.a.title}), {pair.b.index} of B ({pair.b.title})"
     numbers = f"pass {pair.a.index}" if pair.a.index == pair.b.index else f"pass {pair.a.index} of A, {pair.b.index} of B"
     return f"{numbers} ({pair.a.title})"
 
@@ -76,6 +82,7 @@ def _json(result: Bisection) -> dict[str, Any]:
         "shared": result.shared,
         "same": pair(result.same),
         "differs": pair(result.differs),
+        "common": pair(result.common),
         "only_a": [named(each) for each in result.only_a],
         "only_b": [named(each) for each in result.only_b],
         "diff": None if result.diff is None else result.diff.to_json(),

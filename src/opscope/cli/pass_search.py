@@ -20,6 +20,7 @@ _QUERY = re.compile(r"-?[A-Za-z][\w.-]*:.|/")
 
 def passes_touching(recording: Recording, what: str, progress: Progress | None = None) -> set[int]:
     """The passes that touched what a search finds; of a node, those that touched anything that it was before or became."""
+    from opscope.analysis.node_text import shown_text
     from opscope.render.search_passes import search_passes
 
     if _QUERY.match(what):
@@ -27,11 +28,27 @@ def passes_touching(recording: Recording, what: str, progress: Progress | None =
         if not any(row.nodes for row in rows):
             raise _nothing(recording, what)
         return {row.snapshot.index for row in rows if row.touched}
-    snapshots = recording.with_node(what)
-    touched = {step.snapshot.index for snapshot in snapshots for step in recording.history(what, snapshot.index)}
-    if any(graph[what].is_argument for graph in snapshots[0].program if what in graph):
-        touched |= {row.snapshot.index for row in search_passes(recording, f'id:"={what}"', progress) if row.touched}
+    node, label = node_named(recording, what)
+    snapshots = recording.with_node(node)
+    touched = {step.snapshot.index for snapshot in snapshots for step in recording.history(node, snapshot.index)}
+    if any(graph[node].is_argument for graph in snapshots[0].program if node in graph):
+        query = f'text:"={shown_text(label)}"' if label else f'id:"={node}"'
+        touched |= {row.snapshot.index for row in search_passes(recording, query, progress) if row.touched}
     return touched
+
+
+def node_named(recording: Recording, name: str) -> tuple[str, str]:
+    """The node of a name, which may be the user's name of an argument: `params['layer_0']['w']`, or the end of one that begins with what
+    the compiler calls the model, `layers.0.weight` for `L.self.layers.0.weight`. Then also the whole name."""
+    from opscope.analysis.node_text import argument_label
+
+    firsts = {snapshot.module: snapshot for snapshot in reversed(recording)}.values()
+    labels = {str(argument_label(node.attrs)): node.id for first in firsts for node in first.program.main.parameters}
+    ends = [label for label in labels if label.endswith(f".{name}")]
+    label = name if name in labels else ends[0] if len(ends) == 1 else ""
+    if not label or any(name in graph for snapshot in recording for graph in snapshot.program):
+        return name, ""
+    return labels[label], label
 
 
 def found_rows(recording: Recording, query: str, progress: Progress | None = None) -> list[PassMatches]:

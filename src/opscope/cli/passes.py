@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from opscope.cli.pass_search import found_json, found_lines, found_rows, passes_touching
+from opscope.cli.pass_search import found_json, found_lines, found_rows, node_named, passes_touching
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
 from opscope.cli.table import BARS, table
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _COSTS = ("flops", "bytes", "at best")
 _PEAKS = ("peak", "peak change")
 _RULES = "matched"
+_LAUNCHES = "launches"
 _MOST_RULES = 3
 _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
@@ -147,7 +148,10 @@ def command(
             counts = map(str, kernel_counts(row.snapshot for row in module_rows)) if sort == "order" else ()
             say(*([name] if name else []), *_lines(module_rows, everything, costs, peaks), *counts, "")
     unlisted = "" if everything or not hidden else f" ({hidden:,} changed nothing; --all lists them)"
-    say(*_remarks(recording, f"{passes:,} {'pass' if passes == 1 else 'passes'}, {changed:,} changed{unlisted}"), *_rise(recording, peaks))
+    summary = f"{passes:,} {'pass' if passes == 1 else 'passes'}, {changed:,} changed{unlisted}"
+    if sort == "time" and any(row.snapshot.name == _LAUNCHES for row in rows):
+        say("launches: the seconds of Inductor's code generation; those of fusion are part of them")
+    say(*_remarks(recording, summary), *_rise(recording, peaks))
 
 
 def _with_profile(recording: Recording, profile: str) -> Recording:
@@ -195,6 +199,7 @@ def _history(recording: Recording, module: str | None, node: str, as_json: bool)
     from opscope.cli.pass_history import past_json, past_lines, pasts_of
 
     with progress("following the node"):
+        node, _ = node_named(recording, node)
         pasts = list(pasts_of(recording, node, module))
     if as_json:
         say_json([past_json(past) for past in pasts], indent=1)
@@ -309,9 +314,13 @@ def _lines(rows: list[Row], everything: bool, costs: Mapping[int, PassCost], pea
     }
     columns = [i for i, name in enumerate(head) if name not in absent]
     numbers = ((row, costs.get(row.snapshot.index), peaks.get(row.snapshot.index)) for row in shown)
+    pipelines = _pipelines([row.snapshot.pipeline for row in shown])
     cells = [
         head,
-        *([*_cells(row, most), *_cost_cells(cost), *_peak_cells(peak), rules[row.snapshot.index]] for row, cost, peak in numbers),
+        *(
+            [*_cells(row, pipeline, most), *_cost_cells(cost), *_peak_cells(peak), rules[row.snapshot.index]]
+            for pipeline, (row, cost, peak) in zip(pipelines, numbers, strict=True)
+        ),
     ]
     return table([[row[i] for i in columns] for row in cells], "".join("rrllrrlrrrrrrrrrrl"[i] for i in columns))
 
@@ -351,11 +360,19 @@ def _file_number(row: Row) -> str:
     return match[1] if match else ""
 
 
-def _cells(row: Row, most: int) -> list[str]:
+def _pipelines(paths: list[tuple[str, ...]]) -> Iterator[str]:
+    """The pipeline of each row. Where the row above is in the same one, or in the one that runs it, the last name says which it is."""
+    above: tuple[str, ...] = ()
+    for path in paths:
+        outer = path[:-1]
+        yield "  " * len(outer) + "".join(path[-1:]) if outer and above[: len(outer)] == outer else " / ".join(path)
+        above = path
+
+
+def _cells(row: Row, pipeline: str, most: int) -> list[str]:
     s = row.snapshot
     bar = BARS[min(7, s.nodes * 8 // (most + 1))]
     seconds = "" if s.seconds is None else f"{s.seconds:.4f}"
-    pipeline = "  " * max(0, len(s.pipeline) - 1) + (s.pipeline[-1] if s.pipeline else "")
     signed = (("+", row.added), ("−", row.removed), ("−", row.merged), ("+", row.copied), ("~", row.changed))
     *counts, changed = [f"{sign}{count:,}" if count else "" for sign, count in signed]
     return [str(s.index), _file_number(row), pipeline, s.name, seconds, f"{s.nodes:,}", bar, *counts, row.aside or changed]

@@ -27,9 +27,12 @@ class Bisection(NamedTuple):
     same: Pair | None
     """The last pass after which they were still equal."""
     differs: Pair | None
-    """The first pass after which they differ; None if they never do."""
+    """Where they differ first; None if they never do. If a pass that only one recording has made the difference, the other one is still
+    at `same`."""
+    common: Pair | None = None
+    """The first pass of both after which they differ, which is `differs` unless a pass of only one recording came before."""
     only_a: tuple[Snapshot, ...] = ()
-    """Passes between the two that only one recording has."""
+    """Passes between `same` and `common` that only one recording has."""
     only_b: tuple[Snapshot, ...] = ()
     diff: Diff | None = None
 
@@ -54,10 +57,38 @@ def bisect(a: Recording, b: Recording, module: str | None = None, progress: Prog
             if not difference.same:
                 only_a = _between(passes_a, last and last.a, pair.a)
                 only_b = _between(passes_b, last and last.b, pair.b)
-                return Bisection(len(pairs), last, pair, only_a, only_b, difference)
+                same, differs, difference = _first_of(last, pair, only_a, only_b, difference)
+                return Bisection(len(pairs), same, differs, pair, only_a, only_b, difference)
             equal.add(contents)
         last = pair
     return Bisection(len(pairs), last, None)
+
+
+def _first_of(
+    same: Pair | None, common: Pair, only_a: Sequence[Snapshot], only_b: Sequence[Snapshot], difference: Diff
+) -> tuple[Pair | None, Pair, Diff]:
+    """Where a difference begins that is there after a pass of both: at a pass that only one recording has, if that changed something."""
+    while same is not None:
+        next_a, next_b = _first_change(same.a, only_a), _first_change(same.b, only_b)
+        if next_a is None and next_b is None:
+            break
+        pair = Pair(next_a or same.a, next_b or same.b)
+        here = diff(pair.a.program, pair.b.program)
+        if not here.same:
+            return same, pair, here
+        same = pair  # one pass with two names
+    return same, common, difference
+
+
+def _first_change(since: Snapshot, passes: Sequence[Snapshot]) -> Snapshot | None:
+    """The first later pass whose program has another structure."""
+    equal = {since.content}
+    for each in passes:
+        if each.index > since.index and each.content not in equal:
+            if not diff(since.program, each.program).same:
+                return each
+            equal.add(each.content)
+    return None
 
 
 def _of_module(recording: Recording, module: str | None) -> list[Snapshot]:

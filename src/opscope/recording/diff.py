@@ -264,7 +264,7 @@ class Diff:
         fusions = []
         for y, called in enumerate(side.calls):
             fresh = [g for g in called if pairs.graph_b[g] == -1]
-            if not fresh or pairs.counterpart_b[y] >= 0:
+            if not fresh or pairs.counterpart_b[y] >= 0 or side.only_calls(y):
                 continue
             inside = [i for g in fresh for i in side.members(g) if side.nodes[i].role == "op"]
             old = {pairs.counterpart_b[i] if pairs.counterpart_b[i] >= 0 else derived.get(i, -1): None for i in inside}

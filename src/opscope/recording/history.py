@@ -39,7 +39,9 @@ class Step(NamedTuple):
         rule = f" ({self.rule})" if self.rule else ""
         if self.kind == "changed":
             what = "changed" if old == new else f"became {new}"
-            return f"{old} {what}: {'; '.join(map(str, self.changes))}{rule}"
+            # of a node that a rule made anew, the attributes are others
+            changes = [str(each) for each in self.changes if not (rule and old != new and each.field.startswith("attrs."))]
+            return f"{old} {what}{': ' if changes else ''}{'; '.join(changes)}{rule}"
         if self.kind == CARRIED:
             return "nothing"
         if self.kind in ("added", "removed"):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from opscope.analysis.contributing import Line, contributing_lines
 from opscope.errors import OpscopeError
+from opscope.profile.kineto.place import LAUNCH_ATTR
 from opscope.program import CODE_ATTR, Graph, Node
 from opscope.recording.dumps.own_files import own_files
 from opscope.recording.model import Recording, Snapshot
@@ -158,6 +159,9 @@ def kernel_code(recording: Recording, name: str) -> list[KernelCode]:
     if found:
         return found
     recording.with_node(name)  # or else it is not a node at all
+    library = next((node.op for _, _, node in _launches(recording, name) if node.attrs.get(LAUNCH_ATTR)), "")
+    if library:
+        raise OpscopeError(f"{recording.name}: {name!r} launches {library}, which comes with torch; only generated kernels have code here")
     raise OpscopeError(
         f"{recording.name}: no code for {name!r}; XLA writes it for the kernels of the last program, in .ll and .ptx files next to "
         "the passes, and recordings of torch.compile have it with codegen=True or TORCH_TRACE"

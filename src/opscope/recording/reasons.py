@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from opscope.errors import OpscopeError
 from opscope.recording.dumps.autotuning import Autotuning, autotunings
 from opscope.recording.dumps.fusion_notes import FusionNote, fusion_notes
-from opscope.recording.model import Recording, no_node
+from opscope.recording.model import Recording, Snapshot, no_node
 
 REASONS = "reasons"
 """The attribute of a recording with what the compiler noted, as JSON."""
@@ -17,8 +17,9 @@ AUTOTUNED = "autotuned"
 """The attribute with what its autotuner chose."""
 
 Note = TypeVar("Note", FusionNote, Autotuning)
-Names = set[tuple[str, str]]
-"""Names of nodes, each with its module."""
+Home = tuple[str, str]
+"""A module and a part of it, in which a name is that of one node."""
+Names = set[tuple[Home, str]]
 
 
 class Reasons(NamedTuple):
@@ -43,8 +44,8 @@ def why_in_texts(source: str, node: str) -> Reasons | None:
     if beside is None:
         return None
     notes, tuned = beside
-    modules = {*(note.module for note in notes), *(note.module for note in tuned)}
-    names = _also_in_notes(notes, {(module, node) for module in modules})
+    homes = {*(note.home for note in notes), *(note.home for note in tuned)}
+    names = _also_in_notes(notes, {(home, node) for home in homes})
     return Reasons(_about(notes, names), _about(tuned, names))
 
 
@@ -54,8 +55,8 @@ def why_pair_in_texts(source: str, producer: str, consumer: str) -> tuple[bool, 
     if beside is None:
         return None
     notes = beside.fusion
-    modules = {note.module for note in notes}
-    return _pair(source, notes, (producer, {(each, producer) for each in modules}), (consumer, {(each, consumer) for each in modules}))
+    homes = {note.home for note in notes}
+    return _pair(source, notes, (producer, {(each, producer) for each in homes}), (consumer, {(each, consumer) for each in homes}))
 
 
 def _notes_with(directory: Path, *nodes: str) -> Reasons | None:
@@ -103,7 +104,8 @@ def notes_json(recording: Recording) -> list[dict[str, Any]]:
 
 def _note_json(note: FusionNote | Autotuning) -> dict[str, Any]:
     fusion = {"fusion": note.fusion} if isinstance(note, FusionNote) and note.kind == "fused" else {}
-    return {"module": note.module, "names": note.names, "text": str(note), **fusion}
+    part = {"part": note.home[1]} if note.home[1] else {}
+    return {"module": note.module, "names": note.names, "text": str(note), **fusion, **part}
 
 
 def why(recording: Recording, node: str) -> Reasons:
@@ -115,7 +117,7 @@ def why(recording: Recording, node: str) -> Reasons:
     notes, tuned = notes_of(recording), autotunings_of(recording)
     if not notes and not tuned:
         raise OpscopeError(_NO_NOTES.format(recording.name))
-    alone, together = _names(recording, node)
+    alone, together = _names(recording, node, notes)
     alone = _also_in_notes(notes, alone)
     reasons = Reasons(_about(notes, alone) or _about(notes, together), _about(tuned, alone) or _about(tuned, together))
     if not any(reasons):
@@ -130,7 +132,8 @@ def why_pair(recording: Recording, producer: str, consumer: str) -> tuple[bool, 
     notes = notes_of(recording)
     if not notes:
         raise OpscopeError(_NO_NOTES.format(recording.name))
-    return _pair(recording.name, notes, (producer, _names(recording, producer)[0]), (consumer, _names(recording, consumer)[0]))
+    first, second = (_names(recording, node, notes)[0] for node in (producer, consumer))
+    return _pair(recording.name, notes, (producer, first), (consumer, second))
 
 
 def _pair(
@@ -140,16 +143,16 @@ def _pair(
     about: list[FusionNote] = []
     fused = False
     for note in notes:
-        consumers = [(note.module, name) for name in note.consumers]
-        first, second = (note.module, note.producer) in with_producer, any(name in with_consumer for name in consumers)
+        consumers = [(note.home, name) for name in note.consumers]
+        first, second = (note.home, note.producer) in with_producer, any(name in with_consumer for name in consumers)
         if first and (second or not consumers):
             about.append(note)
         if note.kind == "fused":
             fused = fused or (first and second)
             if first or any(name in with_producer for name in consumers):
-                with_producer.add((note.module, note.fusion))
-            if second or (note.module, note.producer) in with_consumer:
-                with_consumer.add((note.module, note.fusion))
+                with_producer.add((note.home, note.fusion))
+            if second or (note.home, note.producer) in with_consumer:
+                with_consumer.add((note.home, note.fusion))
     if not about:
         nothing = f"it noted nothing about {producer!r} as a producer for {consumer!r}"
         raise OpscopeError(f"{source}: {nothing}; --why {producer} says what it noted about it alone")
@@ -161,24 +164,46 @@ def _also_in_notes(notes: Sequence[FusionNote], names: Names) -> Names:
     fused = [note for note in notes if note.becomes]
     before, after = set(names), set(names)
     for note in reversed(fused):
-        if (note.module, note.fusion) in before:
-            before.add((note.module, note.consumers[0]))
+        if (note.home, note.fusion) in before:
+            before.add((note.home, note.consumers[0]))
     for note in fused:
-        if (note.module, note.consumers[0]) in after:
-            after.add((note.module, note.fusion))
+        if (note.home, note.consumers[0]) in after:
+            after.add((note.home, note.fusion))
     return before | after
 
 
-def _names(recording: Recording, node: str) -> tuple[Names, Names]:
-    """The names that a node had, each with its module, and those of the fusions it became part of and of their other nodes."""
+def _names(recording: Recording, node: str, notes: Sequence[FusionNote]) -> tuple[Names, Names]:
+    """The names that a node had, and those of the fusions it became part of and of their other nodes."""
+    parts = {note.part for note in notes if note.part}
     alone, together = Names(), Names()
-    for snapshot in recording.with_node(node):
-        alone.add((snapshot.module, node))
-        for step in recording.history(node, snapshot.index):
-            names = {(snapshot.module, id) for _, id in (*step.old, *step.new)}
+    for (module, _), (snapshot, graph) in _homes(recording, node, parts).items():
+        alone.add(((module, _part(graph, parts)), node))
+        for step in recording.history((graph, node), snapshot.index):
+            names = {((module, _part(name, parts)), id) for name, id in (*step.old, *step.new)}
             (together if step.kind == "fused" else alone).update(names)
     return alone, together
 
 
+def _homes(recording: Recording, node: str, parts: Collection[str]) -> dict[Home, tuple[Snapshot, str]]:
+    """For each module, or part of it, that has a node of that name: the last snapshot that has it, and its graph there."""
+    if not parts:
+        lasts = recording.with_node(node)
+        return {(last.module, ""): (last, next(g.name for g in (last.program.main, *last.program) if node in g)) for last in lasts}
+    homes: dict[Home, tuple[Snapshot, str]] = {}
+    for snapshot in reversed(recording):
+        for graph in snapshot.program:
+            if node in graph:
+                homes.setdefault((snapshot.module, _part(graph.name, parts)), (snapshot, graph.name))
+    if not homes:
+        raise OpscopeError(f"{recording.name}: {no_node(node)}")
+    return homes
+
+
+def _part(graph: str, parts: Collection[str]) -> str:
+    """The part that a graph belongs to: `forward` is the graph of the forward, `forward.op3_op4` that of a kernel in it."""
+    name = graph.partition(".")[0]
+    return name if name in parts else ""
+
+
 def _about(notes: Sequence[Note], names: Names) -> list[Note]:
-    return [note for note in notes if any((note.module, name) in names for name in note.names)]
+    return [note for note in notes if any((note.home, name) in names for name in note.names)]

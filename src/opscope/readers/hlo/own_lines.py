@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from opscope.errors import SourceError
 from opscope.program import Program
+from opscope.readers.hlo.module import parse_hlo
 from opscope.readers.located_text import LocatedText, Spans
 
 _NAME = r"%?+([A-Za-z_][A-Za-z0-9_.-]*+)"
@@ -44,3 +46,25 @@ def _spans(program: Program, text: str) -> dict[str, Spans]:
         elif (place := position.get(name)) is not None:
             starts[place], ends[place] = match.span(2)
     return spans
+
+
+def read_again(program: Program) -> Program | None:
+    """A program of a recording as it was first read from HLO, from the lines that the recording kept; None if these are not HLO, or if some
+    of them are missing."""
+    if program.own_text is None:
+        return None
+    text = [f"HloModule {program.name}", ""]
+    for graph in program:
+        lines = program.own_text.lines(graph.name, 0, len(graph))
+        if not all(lines):
+            return None
+        text += [f"{'ENTRY ' if graph.name == program.entry else ''}%{graph.name} {{", *lines, "}", ""]
+    try:
+        (again,) = parse_hlo("\n".join(text))
+    except SourceError:  # other texts; an instruction of several lines
+        return None
+    return replace(again, attrs=program.attrs) if _instructions(again) == _instructions(program) else None
+
+
+def _instructions(program: Program) -> dict[str, list[tuple[str, str]]]:
+    return {graph.name: list(zip(graph.ids, graph.ops, strict=True)) for graph in program}

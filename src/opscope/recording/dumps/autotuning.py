@@ -66,6 +66,11 @@ class Autotuning(NamedTuple):
     """How many modules have a node of this name; the log does not say which one it is about."""
 
     @property
+    def home(self) -> tuple[str, str]:
+        """As of a `FusionNote`; autotuning is noted for whole modules."""
+        return self.module, ""
+
+    @property
     def names(self) -> tuple[str, ...]:
         return self.node, *self.same
 

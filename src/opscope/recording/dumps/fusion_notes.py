@@ -41,6 +41,13 @@ class FusionNote(NamedTuple):
     reason: str = ""
     us_fused: float | None = None
     us_unfused: float | None = None
+    part: str = ""
+    """The part of the module, if its parts were compiled one by one: each has nodes of its own, which may have the same names."""
+
+    @property
+    def home(self) -> tuple[str, str]:
+        """Where its names are those of nodes."""
+        return self.module, self.part
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,10 +61,11 @@ class FusionNote(NamedTuple):
 
     def __str__(self) -> str:
         consumers = ", ".join(self.consumers[:4]) + (", …" if len(self.consumers) > 4 else "")
+        where = f"in the {self.part}, " if self.part else ""
         if self.kind == "fused":
-            return f"{self.producer} was fused into {consumers}, as {self.fusion}"
+            return f"{where}{self.producer} was fused into {consumers}, as {self.fusion}"
         if self.kind == "not fused":
-            return f"{self.producer} was not fused{f' into {consumers}' if consumers else ''}: {self.reason}"
+            return f"{where}{self.producer} was not fused{f' into {consumers}' if consumers else ''}: {self.reason}"
         return f"{self.producer} with {consumers}: {self.us_fused:.4g} µs fused, {self.us_unfused:.4g} µs unfused, by XLA's estimate"
 
     def to_json(self) -> dict[str, Any]:
@@ -66,7 +74,7 @@ class FusionNote(NamedTuple):
     @classmethod
     def of_json(cls, note: Any) -> FusionNote | None:
         """What `to_json` wrote; None if it is damaged."""
-        if not isinstance(note, Mapping) or set(note) != set(cls._fields) or not isinstance(note["consumers"], list | tuple):
+        if not isinstance(note, Mapping) or {*note, "part"} != {*cls._fields} or not isinstance(note["consumers"], list | tuple):
             return None
         return cls(**{**note, "consumers": tuple(map(str, note["consumers"]))})
 

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from opscope.ops import facts_of
 from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Node, Program
 from opscope.program.call_order import callees_first
 from opscope.recording.match.attribute_values import canonical
@@ -86,6 +87,11 @@ class Side:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def only_calls(self, node: int) -> bool:
+        """Whether it is a call, which is not a fusion: what was outlined, or one of the halves that a graph was split into."""
+        op, calls = self.nodes[node].op, self.nodes[node].calls
+        return op in calls or facts_of(op).control == "call"
 
     def members(self, g: int) -> range:
         return range(self.first[g], self.first[g + 1])

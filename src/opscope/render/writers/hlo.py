@@ -1,7 +1,7 @@
 """HLO text: a part of a module as a module of its own, which XLA's parser accepts.
 
-Only programs that were read from HLO can be written: their attributes are still the text that XLA printed. Values that the part needs
-from outside become its parameters.
+Only programs that were read from HLO can be written: their attributes are still the text that XLA printed, or a recording has its lines.
+Values that the part needs from outside become its parameters.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from opscope.plugin import Progress
 from opscope.program import WHOLE, Graph, Node, Program, TensorType
 from opscope.readers.hlo.attributes import names_computations, read_attributes
 from opscope.readers.hlo.details import HloDetails
+from opscope.readers.hlo.own_lines import read_again
 from opscope.render.draw.check_options import checked_graph
 from opscope.view_options import ViewOptions
 
@@ -36,8 +37,16 @@ def write(programs: list[Program], target: Path, options: ViewOptions, progress:
 
 def extract(program: Program, graph: Graph, root: str, height: int | None = None, *, metadata: bool = False) -> str:
     """A module whose root is `root`, with at most `height` levels of operands above it (None: all of them)."""
+    recorded = program
     if graph.nodes and not any(isinstance(node.details, HloDetails) for node in program.main):
-        raise OpscopeError(f"{program.name} was not read from HLO text, so there is no HLO to extract; write another format")
+        again = read_again(program)
+        if again is None:
+            raise OpscopeError(f"{program.name} was not read from HLO text, so there is no HLO to extract; write another format")
+        program, graph = again, again[graph.name]
+
+    def sources(of: Graph) -> Graph | None:
+        return recorded[of.name] if metadata else None
+
     inside = _levels_above(graph, root, height)
     if height is None and root == root_of(graph):
         # A whole computation: it is called with all of its parameters, also those that it does not use.
@@ -51,12 +60,12 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     for body in bodies:
         if body.name == graph.name:
             raise OpscopeError(f"{root!r} calls its own computation, which cannot be extracted; choose another node")
-        lines += [f"{body.name} {{", *_lines(body, body.nodes, root_of(body), tuples, metadata), "}", ""]
+        lines += [f"{body.name} {{", *_lines(body, body.nodes, root_of(body), tuples, sources(body)), "}", ""]
     arguments = sorted((node for node in nodes if node.is_argument), key=_parameter_number)
     entry = [f"ENTRY {_name(graph.name) if whole else f'{_word(root)}_entry'} {{"]
     for number, node in enumerate([*arguments, *(graph[name] for name in outside)]):
         entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
-    entry += _lines(graph, [node for node in nodes if not node.is_argument], root, tuples, metadata)
+    entry += _lines(graph, [node for node in nodes if not node.is_argument], root, tuples, sources(graph))
     return "\n".join([*lines, *entry, "}", ""])
 
 
@@ -103,13 +112,14 @@ def _mark(node: Node, root: str) -> str:
     return "ROOT " if node.id == root else ""
 
 
-def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str, str]], metadata: bool) -> list[str]:
+def _lines(graph: Graph, nodes: Iterable[Node], root: str, tuples: set[tuple[str, str]], sources: Graph | None) -> list[str]:
+    """`sources` has the source lines of the nodes, if they are to be written."""
     node_ids = {node.id for node in nodes}
     elements: dict[tuple[str, int], str] = {}
     lines = []
     for node in nodes:
         details = node.details
-        tail = _tail(node, details.tail, node_ids, metadata) if isinstance(details, HloDetails) else ""
+        tail = _tail(details.tail, node_ids, None if sources is None else sources[node.id]) if isinstance(details, HloDetails) else ""
         inner = details.payload if isinstance(details, HloDetails) and (node.is_argument or node.role == "constant") else ""
         names = []
         for name, index in node.inputs:
@@ -132,14 +142,14 @@ def _fresh(name: str, graph: Graph) -> str:
     return name
 
 
-def _tail(node: Node, text: str, node_ids: set[str], metadata: bool) -> str:
+def _tail(text: str, node_ids: set[str], sourced: Node | None) -> str:
     parts = []
     for key, start, end in read_attributes(text, 0)[0]:
         value = text[start:end]
-        if key in _MODULE_WIDE or (key == "metadata" and not metadata):
+        if key in _MODULE_WIDE or (key == "metadata" and sourced is None):
             continue
-        if key == "metadata":
-            value = _with_source_line(value, node)
+        if key == "metadata" and sourced is not None:
+            value = _with_source_line(value, sourced)
         elif key == "control-predecessors":
             names = [name.strip().lstrip("%") for name in value.strip("{}").split(",")]
             names = [name for name in names if name in node_ids]

@@ -14,7 +14,7 @@ interface Names {
 export async function reasonsFor(passes: Passes, shown: PassShown, node: number): Promise<NodeReasons> {
   const notes = await notesOf(passes, shown);
   if (!notes.length) return NO_REASONS;
-  const { alone, together } = await namesOf(passes, shown, node);
+  const { alone, together } = await namesOf(passes, shown, node, partsOf(notes));
   addFromNotes(notes, alone);
   const about = (tuned: boolean): readonly string[] => {
     const of = (names: ReadonlySet<string>): readonly Reason[] =>
@@ -34,7 +34,7 @@ export async function pairReasonsFor(passes: Passes, shown: PassShown, nodes: re
     [a, b],
     [b, a],
   ]) {
-    const [first, second] = [await namesOf(passes, shown, producer), await namesOf(passes, shown, consumer)];
+    const [first, second] = await Promise.all([producer, consumer].map((each) => namesOf(passes, shown, each, partsOf(notes))));
     const answer = pairIn(notes, first.alone, second.alone);
     if (answer.sentences.length)
       return { producer: await idOf(passes, shown, producer), consumer: await idOf(passes, shown, consumer), ...answer };
@@ -42,29 +42,48 @@ export async function pairReasonsFor(passes: Passes, shown: PassShown, nodes: re
   return undefined;
 }
 
+/** The notes about a module, with names that are those of one node. */
 async function notesOf(passes: Passes, shown: PassShown): Promise<readonly Reason[]> {
   const { module } = passes.rows[shown.pass];
-  return (await passes.reasons()).filter((note) => note.module === module);
+  return (await passes.reasons())
+    .filter((note) => note.module === module)
+    .map((note) => {
+      const named = (name: string): string => nameIn(note.part ?? "", name);
+      return { ...note, names: note.names.map(named), fusion: note.fusion && named(note.fusion) };
+    });
 }
 
-async function namesAfter(passes: Passes, pass: number, nodes: readonly number[]): Promise<string[]> {
+function partsOf(notes: readonly Reason[]): ReadonlySet<string> {
+  return new Set(notes.flatMap(({ part }) => part ?? []));
+}
+
+/** A name of a node, which another part of the module may have too. */
+function nameIn(part: string, name: string): string {
+  return part ? `${part}\n${name}` : name;
+}
+
+/** The names of nodes after a pass. The graph `forward` is that of the forward, `forward.op3_op4` that of a kernel in it. */
+async function namesAfter(passes: Passes, pass: number, nodes: readonly number[], parts: ReadonlySet<string>): Promise<string[]> {
   const index = indexOf((await passes.program(pass)).program);
-  return nodes.map((each) => index.id(each));
+  return nodes.map((each) => {
+    const [part] = index.graphName(index.graphOf[each]).split(".");
+    return nameIn(parts.has(part) ? part : "", index.id(each));
+  });
 }
 
 async function idOf(passes: Passes, shown: PassShown, node: number): Promise<string> {
   const place = passes.placeOf(shown, node);
-  return (await namesAfter(passes, place.pass, [place.node]))[0];
+  return indexOf((await passes.program(place.pass)).program).id(place.node);
 }
 
-async function namesOf(passes: Passes, shown: PassShown, node: number): Promise<Names> {
+async function namesOf(passes: Passes, shown: PassShown, node: number, parts: ReadonlySet<string>): Promise<Names> {
   const place = passes.placeOf(shown, node);
-  const alone = new Set(await namesAfter(passes, place.pass, [place.node])),
+  const alone = new Set(await namesAfter(passes, place.pass, [place.node], parts)),
     together = new Set<string>();
   for (const { pass, step } of await passes.history(place.pass, place.node)) {
     const names = step.kind === "fused" ? together : alone;
-    for (const name of await namesAfter(passes, passes.rows[pass].before, step.old)) names.add(name);
-    for (const name of await namesAfter(passes, pass, step.new)) names.add(name);
+    for (const name of await namesAfter(passes, passes.rows[pass].before, step.old, parts)) names.add(name);
+    for (const name of await namesAfter(passes, pass, step.new, parts)) names.add(name);
   }
   return { alone, together };
 }

@@ -99,6 +99,7 @@ class Chain:
         self, program: Program, origins: Iterable[Origin], name: str, pipeline: Path, part: str, seconds: float | None = None
     ) -> None:
         """A part after lowering: the scheduler's nodes instead of fx nodes. They belong to the modules of the nodes that they compute."""
+        started = time.perf_counter()
         last, origins = self.parts.get(part), list(origins)
         results = None
         if last is not None:
@@ -106,6 +107,7 @@ class Chain:
             results = last.results if len(last.results) == len(program.main.outputs) else None
         self.parts[part] = Part(program, {}, [], results)
         self._write(name, pipeline, seconds, placed(origins, part))
+        self.spent += time.perf_counter() - started
 
     def noted(self, notes: Iterable[FusionNote]) -> None:
         """The compiler said why it fused nodes, or did not."""

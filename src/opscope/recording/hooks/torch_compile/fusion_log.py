@@ -44,15 +44,14 @@ class FusionLog:
     def notes(self, module: str, part: str, kernels: Mapping[str, list[str]]) -> Iterable[FusionNote]:
         """The decisions, once all are taken. `kernels` are the fused ones, with their nodes."""
         kernel_of = {node: kernel for kernel, nodes in kernels.items() for node in nodes}
-        where = f" (in the {part})" if part else ""
         for (first, second), reason in self._reasons.items():
             members = [{*kernels.get(name, ()), name} for name in (first, second)]
             homes = [{kernel_of.get(node, node) for node in nodes} for nodes in members]
             if homes[0] == homes[1]:  # fused in a later round
                 continue
-            yield FusionNote("not fused", module, first, (second,), reason=reason + where)
+            yield FusionNote("not fused", module, first, (second,), reason=reason, part=part)
         for kernel, (producer, *consumers) in kernels.items():
-            yield FusionNote("fused", module, producer, tuple(consumers), fusion=kernel + where)
+            yield FusionNote("fused", module, producer, tuple(consumers), fusion=kernel, part=part)
 
 
 def _text(reason: str, args: tuple[Any, ...]) -> str:

@@ -227,11 +227,11 @@ class Hooks:
 
     def _codegen(self, original: Any) -> Any:
         def codegen(graph: Any, *args: Any, **options: Any) -> Any:
-            started = time.perf_counter()
+            chain, started = self._chain, time.perf_counter()
+            spent = chain.spent if chain is not None else 0.0
             generated = original(graph, *args, **options)
-            chain = self._chain
             if chain is not None and self.installed and self.codegen:
-                seconds = time.perf_counter() - started
+                seconds = time.perf_counter() - started - (chain.spent - spent)
                 with self.remarks.safely("the generated code"):
                     record_launches(chain, getattr(self._local, "part", ""), generated, seconds)
             return generated

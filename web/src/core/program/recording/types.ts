@@ -115,6 +115,8 @@ export interface NodeCode extends Code {
 /** What a compiler noted about nodes of a module, by their names then. */
 export interface Reason {
   readonly module: string;
+  /** The part of the module, if its parts were compiled one by one: each has nodes of its own, which may have the same names. */
+  readonly part?: string;
   /** The nodes that it is about; of a note on fusion, the producer and its consumers. */
   readonly names: readonly string[];
   /** The fusion that they became, if they were fused. */
