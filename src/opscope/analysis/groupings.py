@@ -26,8 +26,9 @@ EXACT = frozenset((PARTITION, CLUSTER, STRUCTURE))
 has nothing in it that the others lack."""
 
 
-Described: TypeAlias = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, Details]
-"""Decoded details: attributes, scope and source, a number, and the details themselves, which are kept."""
+Described: TypeAlias = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, int, Details]
+"""Decoded details: attributes, scope and source, a number, and the details themselves, which are kept. The second number is that of the
+details whose attributes these are: of many that resemble each other, those of the first, which differ in one text (`Details.varies`)."""
 
 
 class GroupTree:
@@ -125,7 +126,7 @@ class GroupTrees:
         self._directions.append(marks)
 
     def _place(self, described: Described) -> tuple[Path, Path, str, Details]:
-        attrs, scope, source, _, details = described
+        attrs, scope, source, _, _, details = described
         value = attrs.get(DIRECTION_ATTR)
         line = self._line_path(source[0]) if source else ()
         place = self._places[id(details)] = (scope, line, value if isinstance(value, str) else "", details)
@@ -169,7 +170,7 @@ class GroupTrees:
 
 def _described(details: Details) -> Described:
     attrs, scope, source = details.whole()
-    return attrs, scope, source, 0, details
+    return attrs, scope, source, 0, 0, details
 
 
 def _common_prefix(paths: list[Path | None]) -> Path:

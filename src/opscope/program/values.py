@@ -186,6 +186,11 @@ class Details:
         """Attributes, scope and source frames, for those who need all of them."""
         return self.attrs, self.scope, self.source
 
+    def varies(self) -> tuple[Hashable, str, str] | None:
+        """Of details that others resemble: what all of these have in common, the only attribute that differs between them, and its text
+        here. Their scopes differ too, and decide no other attribute."""
+        return None
+
     def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
         """Where a node comes from: its name and stack of frames as the compiler has them, its direction, scope and source."""
         attrs, scope, source = self.whole()

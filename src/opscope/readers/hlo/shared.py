@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -82,10 +82,18 @@ class Around:
 
     def members(self, modules: str) -> Mapping[str, str]:
         """The attributes, with the op_name in its place."""
-        members = self._members
-        if members is None:
-            members = self._members = decoded_around(self.before + _START, self.after[len(self._name) :]) or {}
+        members = self._members or self._decode()
         return {**members, OP_NAME_KEY: modules + self._name} if members else decoded_tail(self.tail(modules))
+
+    def _decode(self) -> Mapping[str, str]:
+        if self._members is None:
+            self._members = decoded_around(self.before + _START, self.after[len(self._name) :]) or {}
+        return self._members
+
+    def varies(self, modules: str) -> tuple[Hashable, str, str] | None:
+        if not (self._members or self._decode()):
+            return None
+        return (self, self.scope(modules).transforms), OP_NAME_KEY, modules + self._name
 
     def source(self, modules: str) -> tuple[Frame, ...]:
         source = self._source
@@ -132,6 +140,9 @@ class SharedDetails(HloDetails, tuple[str, Around]):  # type: ignore[misc]
     def source(self) -> tuple[Frame, ...]:
         return self[1].source(self[0])
 
+    def varies(self) -> tuple[Hashable, str, str] | None:
+        return self[1].varies(self[0])
+
 
 class SharedPlacedDetails(SharedDetails):
     """The same for parameters and constants, with the operation and its payload."""
@@ -150,6 +161,10 @@ class SharedPlacedDetails(SharedDetails):
         modules = self[0]
         # as in `HloDetails`: a parameter's name is its path in the arguments
         return NO_SCOPE if self._op == "parameter" and "(" not in modules.partition("/")[0] else self[1].scope(modules)
+
+    def varies(self) -> None:
+        """Each has its own payload."""
+        return
 
 
 class _Arounds(dict[tuple[str, str], Around | None]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring
 from typing import Any
@@ -34,10 +35,12 @@ class DetailsWriter:
         self._plain: dict[str, int] = {}
         self._stacks: dict[tuple[Frame, ...], int] = {(): 0}
         self._frames: dict[Frame, int] = {}
-        self._set_of: list[int] = []
-        self._values: list[int] = []
-        self._stack_of: list[int] = []
-        self._rows: dict[int, tuple[int, list[int], int, Details]] = {}
+        self._set_of = array("i")
+        self._values = array("i")
+        self._stack_of = array("i")
+        self._rows: dict[int, tuple[int, array[int], int, Details]] = {}
+        self._like: dict[int, tuple[int, array[int], int, int]] = {}
+        """By a caller's number: key set, values and stack of details that others resemble, and which of the values differs."""
 
     def add_shared(self, details: Details) -> None:
         """Add the next node's details, which nodes before it may have too. They are kept alive, so that their id is not reused."""
@@ -54,16 +57,29 @@ class DetailsWriter:
     def add(self, attrs: Mapping[str, Any], source: tuple[Frame, ...]) -> None:
         """Add details."""
         self._set_of.append(self._key_sets.setdefault(tuple(attrs), len(self._key_sets)))
-        plain = self._plain
-        for value in attrs.values():
-            number = plain.get(value) if type(value) is str else None
-            self._values.append(self._number(value) if number is None else number)
+        self._values.extend(map(self._number, attrs.values()))
         self._stack_of.append(self._stacks.setdefault(source, len(self._stacks)))
+
+    def add_like(self, kind: int, attrs: Mapping[str, Any], source: tuple[Frame, ...], name: str, text: str) -> None:
+        """Add details of this kind, all of which have these attributes and frames, except that this attribute has this text."""
+        row = self._like.get(kind)
+        if row is None:
+            values = array("i", map(self._number, attrs.values()))
+            key_set = self._key_sets.setdefault(tuple(attrs), len(self._key_sets))
+            stack = self._stacks.setdefault(source, len(self._stacks))
+            row = self._like[kind] = (key_set, values, stack, list(attrs).index(name))
+        key_set, values, stack, place = row
+        values[place] = self._number(text)
+        self._set_of.append(key_set)
+        self._values.extend(values)
+        self._stack_of.append(stack)
 
     def _number(self, value: Any) -> int:
         if type(value) is not str:
             return self._texts[json_text(value)]
-        number = self._plain[value] = self._texts[encode_basestring(value)]
+        number = self._plain.get(value)
+        if number is None:
+            number = self._plain[value] = self._texts[encode_basestring(value)]
         return number
 
     def encode(self, start: int, lines: Sequence[str] = ()) -> bytes:

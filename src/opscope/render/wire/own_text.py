@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from opscope.analysis.groupings import Described
 from opscope.program import Details, NodeColumns, Program
 from opscope.recording.store.line_templates import LineForm, LineTemplates
 from opscope.render.wire.sections import Interner, SectionWriter
@@ -24,8 +25,8 @@ class TextWriter:
         self._size = 0
         self._of_content: dict[int, list[int]] = {}
 
-    def add(self, content: int, program: Program, described: Callable[[Details], tuple[int, Mapping[str, Any]]]) -> None:
-        """`described` gives the number and the attributes of a node's details."""
+    def add(self, content: int, program: Program, described: Callable[[Details], Described]) -> None:
+        """`described` decodes details."""
         if program.own_text is None or self._size > _MOST_TEXT:
             return
         numbers = self._of_content[content] = []
@@ -41,9 +42,8 @@ class TextWriter:
                 node = nodes[i]
                 details = detail_numbers.get(id(node.details))
                 if details is None:
-                    details, attrs = described(node.details)
-                    detail_numbers[id(node.details)] = details
-                    line_templates.learn(details, attrs)
+                    details = detail_numbers[id(node.details)] = described(node.details)[3]
+                    line_templates.learn(details, node.details.attrs)
                 template = line_templates.template(line, node, details)
                 number = templates.get(template)
                 if number is None:
@@ -64,35 +64,57 @@ class TextWriter:
 
 
 class _LikeOthers:
-    """Finds the templates of lines in a very large graph: those of other nodes with the same operation and types, which are tried out. A
-    template that gives the line again is one of the line's, and trying takes less time than making one."""
+    """Finds the templates of lines in a very large graph: those of other nodes with the same operation, types and attributes, which are
+    tried out. A template that gives the line again is one of the line's, and trying takes less time than making one."""
 
-    def __init__(self, nodes: NodeColumns, described: Callable[[Details], tuple[int, Mapping[str, Any]]]) -> None:
+    def __init__(self, nodes: NodeColumns, described: Callable[[Details], Described]) -> None:
         self._nodes = nodes
         self._described = described
-        self._known: dict[tuple[int, str, int], list[tuple[LineForm, int]]] = {}
+        self._known: dict[tuple[int, str, int, int], list[tuple[LineForm, int]]] = {}
+        self._texts: dict[int, tuple[list[str], int]] = {}
+        """By the number of details that others resemble: the texts of their attributes, and which of them differs."""
 
     def number(self, i: int, line: str) -> int | None:
         nodes = self._nodes
-        start, end = nodes.starts[i : i + 2]
-        known = self._known.get((id(nodes.outputs[i]), nodes.ops[i], end - start))
+        start, end = nodes.starts[i], nodes.starts[i + 1]
+        if start == end:
+            return None
+        details = nodes.details[i]
+        attrs, _, _, _, kind, _ = self._described(details)
+        varies = details.varies()
+        known = self._known.get((id(nodes.outputs[i]), nodes.ops[i], end - start, -1 if varies is None else kind))
         if known is None:
             return None
         ids = nodes.ids
         names = [ids[i], *[ids[source] for source in nodes.sources[start:end]]]
-        texts = [text for text in self._described(nodes.details[i])[1].values() if type(text) is str]
+        if varies is None:
+            texts = _texts_of(attrs)
+        else:
+            texts, place = self._texts.get(kind) or self._place(kind, attrs, varies[1])
+            texts[place] = varies[2]
         for form, number in known:
             if form.line(names, texts) == line:
                 return number
         return None
 
+    def _place(self, kind: int, attrs: Mapping[str, Any], name: str) -> tuple[list[str], int]:
+        names = [key for key, value in attrs.items() if type(value) is str]
+        place = self._texts[kind] = (_texts_of(attrs), names.index(name))
+        return place
+
     def learn(self, i: int, template: str, number: int) -> None:
         """The template of a node's line. A few are tried for nodes like it; what reads nothing has its number or value in its line."""
         nodes, count = self._nodes, self._nodes.starts[i + 1] - self._nodes.starts[i]
         if template and count:
-            known = self._known.setdefault((id(nodes.outputs[i]), nodes.ops[i], count), [])
+            details = nodes.details[i]
+            kind = -1 if details.varies() is None else self._described(details)[4]
+            known = self._known.setdefault((id(nodes.outputs[i]), nodes.ops[i], count, kind), [])
             if len(known) < _MOST_TRIED:
                 known.append((LineForm(template), number))
+
+
+def _texts_of(attrs: Mapping[str, Any]) -> list[str]:
+    return [value for value in attrs.values() if type(value) is str]
 
 
 def own_lines(program: Program, start: int, stop: int) -> Iterator[str]:

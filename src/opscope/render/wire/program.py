@@ -8,8 +8,10 @@ graphs. A pass that changes ten nodes costs ten rows. Strings, types, groups and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from opscope.analysis.groupings import EXACT, Described, GroupTree, GroupTrees
@@ -43,7 +45,7 @@ from opscope.render.wire.sections import Interner, SectionWriter
 from opscope.render.wire.types import write_types
 
 _Decided: TypeAlias = tuple[int, str, Role, bool]
-"""What decides the label of a node: the number of its details, operation, role, and whether attributes have its kind."""
+"""What decides the label of a node: the number of details with its attributes, operation, role, and whether attributes have its kind."""
 
 
 def encode_wire(program: Program, details: bool = True, own_text: bool = False, **fields: Any) -> bytes:
@@ -76,6 +78,8 @@ class ProgramWriter:
         self.details = DetailsWriter() if details else None
         self.own_text = TextWriter() if own_text else None
         self._described: dict[int, Described] = {}
+        self._common: dict[Hashable, Described] = {}
+        """By what details have in common that differ in one text, the first of them."""
         self._labels: dict[_Decided, tuple[int, int, int, bool]] = {}
         """Category and text of nodes, their place among operands unless they call graphs, and whether their values have names, by what
         decides them: most nodes of a compiled module share their details."""
@@ -100,23 +104,32 @@ class ProgramWriter:
             first += len(graph)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
         if self.own_text is not None:
-            self.own_text.add(content, program, self._numbered_attrs)
+            self.own_text.add(content, program, self._describe)
         head = {"name": program.name, "entry": list(program.graphs).index(program.entry)}
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
 
     def _describe(self, details: Details) -> Described:
-        """Decode details once each: nodes may share them (most of a compiled module does), and decoding is the expensive part."""
+        """Decode details once each: nodes may share them (most of a compiled module does), and decoding is the expensive part. Of those
+        that differ in one text, only the first are decoded."""
         described = self._described.get(id(details))
-        if described is None:
+        if described is not None:
+            return described
+        number, varies = len(self._described), details.varies()
+        common = self._common.get(varies[0]) if varies is not None else None
+        if common is None or varies is None:
             attrs, scope, source = details.whole()
-            described = self._described[id(details)] = (attrs, scope, source, len(self._described), details)
+            described = (attrs, scope, source, number, number, details)
+            if varies is not None:
+                self._common[varies[0]] = described
             if self.details is not None:
                 self.details.add(attrs, source)
+        else:
+            attrs, _, source, _, kind, _ = common
+            described = (attrs, details.scope, source, number, kind, details)
+            if self.details is not None:
+                self.details.add_like(kind, attrs, source, *varies[1:])
+        self._described[id(details)] = described
         return described
-
-    def _numbered_attrs(self, details: Details) -> tuple[int, Mapping[str, Any]]:
-        attrs, _, _, number, _ = self._describe(details)
-        return number, attrs
 
     def _seats(self, trees: dict[int, GroupTree]) -> list[int]:
         """The seat of each node; `trees` are by the numbers of their groupings."""
@@ -158,8 +171,10 @@ class ProgramWriter:
         calls, links, control = calls_of(nodes), links_of(nodes), control_of(nodes)
         described = self._described
         keys = list(map(id, details_of(nodes)))
-        details = [described[key][3] for key in keys]
-        decided = list(zip(details, ops, roles, [has_kinds] * len(ops), strict=True))
+        described_here = list(map(described.__getitem__, keys))
+        details = array("i", map(itemgetter(3), described_here))
+        kinds = list(map(itemgetter(4), described_here))
+        decided = list(zip(kinds, ops, roles, repeat(has_kinds, len(ops)), strict=True))
         first_use = dict(zip(reversed(decided), range(len(decided) - 1, -1, -1), strict=True))
         new = {i: key for key, i in first_use.items() if key not in labels}
         rows_of_links: dict[int, tuple[int, ...]] = {}
