@@ -54,9 +54,9 @@ class Figure:
         return (self.at_most is None or self.value <= self.at_most) and (self.at_least is None or self.value >= self.at_least)
 
 
-def keep(benchmark: str, figures: Iterable[Figure]) -> None:
-    """Append the figures to the benchmark's file, with the commit, the date and the machine."""
-    origin = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "machine": machine()}
+def keep(benchmark: str, figures: Iterable[Figure], measured_on: str = "") -> None:
+    """Append the figures to the file of a benchmark, with the commit, the date and the machine, which may be another than this one."""
+    origin = {"commit": commit(), "date": time.strftime("%Y-%m-%d"), "machine": measured_on or machine()}
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{benchmark}.jsonl").open("a", encoding="utf-8") as lines:
         for figure in figures:

@@ -21,6 +21,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from statistics import median
@@ -37,7 +38,7 @@ _LIMIT = 180
 _LONGEST = 3600
 """Seconds for one model that waits for something."""
 _MEMORY = 12 << 30
-"""Bytes of address space for one model."""
+"""Bytes of address space for one model, besides what torch's libraries take."""
 _NAMED = 8
 _CLOSE = 0.01
 _CLOSE_MEMORY = 0.05
@@ -55,6 +56,7 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true", help="go on where the last run was stopped")
     parser.add_argument("--report", action="store_true", help="print the tables of the last run")
     parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
+    parser.add_argument("--machine", default="", help="where a run was made whose tables are kept here")
     options = parser.parse_args()
     figures: list[Figure] = []
     for framework, look in (("samples", _samples), ("jax", _jax), ("onnx", _onnx), ("torch", _torch)):
@@ -69,7 +71,7 @@ def main() -> None:
         if framework == "torch":
             _print_left_out()
     if options.keep:
-        keep("zoo", figures)
+        keep("zoo", figures, options.machine)
 
 
 def _write(path: Path, look: Callable[[bool, Callable[[str], bool], int], Iterable[Row]], options: argparse.Namespace) -> None:
@@ -99,10 +101,24 @@ def _torch(quick: bool, wanted: Callable[[str], bool], jobs: int) -> Iterator[Ro
             return {"set up": f"{type(error).__name__}: {error}"[:200]}
         return torch_checks.check(model, args, kwargs)
 
+    if torch.version.cuda is not None:
+        return _forked(_named_entries(quick, wanted), look, jobs)
     entries = [entry for entry in torch_zoo.entries(quick) if wanted(entry.name)]
     torch_zoo.prepare()
     torch_checks.prepare()
     return _forked(entries, look, jobs)
+
+
+def _named_entries(quick: bool, wanted: Callable[[str], bool]) -> list[Any]:
+    """All entries, without importing their packages here: a PyTorch for GPUs aborts in a forked process if they were imported before."""
+    import torch
+    import torch_zoo
+
+    def names(_: Any) -> Row:
+        return {"entries": [(entry.family, entry.name) for entry in torch_zoo.entries(quick) if wanted(entry.name)]}
+
+    (row,) = _forked([torch_zoo.Entry("", "", lambda: (torch.nn.Identity(), (), {}))], names, 1)
+    return [torch_zoo.Entry(family, name, partial(torch_zoo.make, family, name)) for family, name in row["entries"]]
 
 
 def _forked(entries: Iterable[Any], look: Callable[[Any], Row], jobs: int) -> Iterator[Row]:
@@ -136,7 +152,8 @@ def _started(entry: Any, look: Callable[[Any], Row]) -> tuple[Any, Any]:
 
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (_LIMIT, _LIMIT))
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        most = _MEMORY + int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         try:
             row = look(entry) | {"all seconds": time.process_time()}
         except BaseException as error:

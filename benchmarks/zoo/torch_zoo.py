@@ -30,9 +30,24 @@ class Entry(NamedTuple):
 
 def entries(quick: bool) -> list[Entry]:
     """A slice of each family, then all others, slice by slice: a run that is stopped has seen some of each."""
-    families = (_torch_nn(), _torchvision(), _timm(), _transformers(), _diffusers())
+    families = [family() for family in _families().values()]
     slices = [(0 if entry.name in _QUICK else number % _SLICES, entry) for family in families for number, entry in enumerate(family)]
     return [entry for number, entry in sorted(slices, key=lambda each: each[0]) if number == 0 or not quick]
+
+
+def make(family: str, name: str) -> Example:
+    """The model of an entry, by its name."""
+    return next(entry for entry in _families()[family]() if entry.name == name).make()
+
+
+def _families() -> dict[str, Callable[[], Iterator[Entry]]]:
+    return {
+        "torch.nn": _torch_nn,
+        "torchvision": _torchvision,
+        "timm": _timm,
+        "transformers": _transformers,
+        "diffusers": _diffusers,
+    }
 
 
 def left_out() -> dict[str, list[str]]:
@@ -121,6 +136,7 @@ _ADAPTED: dict[str, dict[str, Any]] = {
     "mamba2": {"head_dim": 16, "n_groups": 1, "num_heads": 4, "hidden_size": 32, "expand": 2},
     "prophetnet": {"num_encoder_layers": 2, "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4},
     "qwen3_next": {"num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]},
+    "recurrent_gemma": {"block_types": ["recurrent", "attention"]},
     "reformer": {"is_decoder": True, "axial_pos_embds": False, "attn_layers": ["local", "lsh"]},
     "rwkv": {"attention_hidden_size": 32},
     "siglip": {"text_config.projection_size": 32},

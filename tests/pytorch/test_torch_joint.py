@@ -308,6 +308,30 @@ def test_operations_in_place_keep_their_backward_and_their_module() -> None:
     assert None not in of.values()
 
 
+class OnViews(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x)
+        part = y[:, :4]
+        part += x
+        y = y * 2
+        y[:, 0] = x[:, 0] * x.sum()
+        return torch.tanh(y)
+
+
+def test_operations_in_place_on_a_view_keep_their_backward() -> None:
+    """autograd makes one function for the whole tensor after such an operation, with a number that no operation has."""
+    graph = opscope.capture(OnViews(), torch.rand(3, 4), stage="joint").main
+    backward = [node for node in graph if node.role == "op" and node.attrs.get("partitioner_tag") == "is_backward"]
+    of = {node.id: {link.node for link in node.links if link.kind == "backward_of"} for node in backward}
+    assert all(of.values())
+    assert {"slice_scatter", "select_scatter", "tanh", "addmm"} <= {name for names in of.values() for name in names}
+    assert of["slice_scatter_1"] == {"slice_scatter"} and of["select_scatter_1"] == {"select_scatter"}
+
+
 def test_a_tensor_that_is_a_plain_attribute_is_an_input_of_a_joint_graph() -> None:
     """As the attention biases that timm's EfficientViT keeps for eval()."""
 

@@ -46,7 +46,7 @@ DATA: Rows = (
         """
         arange as_tensor bartlett_window blackman_window const constant constant_of_shape empty empty_like empty_strided eye
         fft_fftfreq fft_rfftfreq fill full full_like hamming_window hann_window iota kaiser_window lift lift_fresh linspace logspace
-        new_empty new_empty_strided new_full new_ones new_zeros ones ones_like range scalar_tensor zeros zeros_like
+        new_empty new_empty_strided new_full new_ones new_zeros ones ones_like range scalar_tensor zero zeros zeros_like
         """,
         Facts("constant"),
     ),

@@ -2,7 +2,8 @@
 
 AOTAutograd marks nodes with `partitioner_tag` and copies the autograd sequence number of a forward operation to the operations of its
 backward function. Several forward nodes may share a number: the first of them created the autograd function, the others are its
-getitems or created none. An operation in place is one late: it has the number after that of its function. A sum of gradients, for a
+getitems or created none. An operation in place is one late: it has the number after that of its function. One in place on a view is
+one early: autograd makes the function for the whole tensor (CopySlices) after it. A sum of gradients, for a
 value that was used twice, belongs to no function: it is linked to the operation that computes the value, or to the parameter or input
 that it is (`gradient_sums.py`), and placed in the module whose operations use the value.
 """
@@ -35,6 +36,7 @@ def forward_links(nodes: Iterable[Any], same: Mapping[str, str] = MappingProxyTy
     owner: dict[int, str] = {}
     in_place: dict[int, str] = {}
     """The first operation with a number that is not a copy: what an operation in place became."""
+    last: dict[int, Any] = {}
     functions: dict[str, int] = {}
     for node in nodes:
         number = node.meta.get("seq_nr")
@@ -42,17 +44,26 @@ def forward_links(nodes: Iterable[Any], same: Mapping[str, str] = MappingProxyTy
             continue
         if not is_backward(node.meta):
             owner.setdefault(number, node.name)
+            last[number] = node
             if not str(node.target).startswith(_COPIES):
                 in_place.setdefault(number, node.name)
         elif not is_sum(node.meta):
             functions[node.name] = number
     forward_of = {name: owner[number] for name, number in functions.items() if number in owner}
-    numbers = set(functions.values())
+    numbers, by_name = set(functions.values()), {node.name: node for node in nodes}
     for name, number in functions.items():
         if number not in owner and number + 1 in in_place and number + 1 not in numbers:
             forward_of[name] = in_place[number + 1]
+        elif number not in owner and number - 1 in last and _same_line(by_name[name], last[number - 1]):
+            forward_of[name] = last[number - 1].name
     forward_of |= {name: value.name for name, value in summed_values(nodes, forward_of).items()}
     return {name: (Link(BACKWARD_OF, same.get(forward, forward)),) for name, forward in forward_of.items()}
+
+
+def _same_line(node: Any, forward: Any) -> bool:
+    """Whether the function of a backward node was made by the call that made a forward node."""
+    trace = node.meta.get("stack_trace")
+    return trace is not None and trace == forward.meta.get("stack_trace")
 
 
 def missing_scopes(nodes: Iterable[Any], scopes: Mapping[str, Path], links: Mapping[str, tuple[Link, ...]]) -> dict[str, Path]:
