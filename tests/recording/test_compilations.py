@@ -160,3 +160,34 @@ def test_a_norm_replaced_in_every_layer_is_one_row() -> None:
     assert counts is not None
     was, now = (len(re.findall(r'op_name="[^"]*layer_0/\w+_norm/', text)) for text in (before, after))
     assert (int(counts[1]), int(counts[2])) == (was - now + 2, now), "the body of the mean that is gone has two parameters without op_name"
+
+
+def loop(state: list[str]) -> str:
+    """A loop over the parts of a state: a step takes `a`, `b` and `w`, all of one type."""
+    kinds = ", ".join(["f32[8]{0}"] * len(state))
+    parts = "".join(f"  %part.{name} = f32[8]{{0}} get-tuple-element(%state), index={i}\n" for i, name in enumerate(state))
+    made = {"a": "tanh.1", "b": "mul.1", "w": "part.w", "extra": "part.extra"}
+    return f"""HloModule m
+
+%body (state: ({kinds})) -> ({kinds}) {{
+  %state = ({kinds}) parameter(0)
+{parts}  %sub.1 = f32[8]{{0}} subtract(%part.a, %part.w)
+  %tanh.1 = f32[8]{{0}} tanh(%sub.1)
+  %sin.1 = f32[8]{{0}} sine(%part.b)
+  %mul.1 = f32[8]{{0}} multiply(%sin.1, %part.a)
+  ROOT %tuple.1 = ({kinds}) tuple({", ".join(f"%{made[name]}" for name in state)})
+}}
+
+ENTRY %main (x: f32[8]) -> ({kinds}) {{
+  %x = f32[8]{{0}} parameter(0)
+  %start = ({kinds}) tuple({", ".join(["%x"] * len(state))})
+  ROOT %while.1 = ({kinds}) while(%start), condition=%body, body=%body
+}}
+"""
+
+
+def test_parts_of_a_loops_state_that_are_shifted_are_known_by_their_users() -> None:
+    """What was the second part is the third, because the state has one more in front. Positions say nothing."""
+    difference = diff(parse(loop(["a", "b", "w"])), parse(loop(["extra", "a", "b", "w"])), match_by_name=False)
+    parts = {(a, b) for (_, a), (_, b) in difference.pairs() if a.startswith("part.")}
+    assert parts == {("part.a", "part.a"), ("part.b", "part.b"), ("part.w", "part.w")}

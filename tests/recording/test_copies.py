@@ -118,3 +118,55 @@ def test_what_was_merged_into_a_node_is_not_its_copy(tmp_path: Path) -> None:
     )
     assert difference.merged == 1 and difference.copied == 1 and difference.added == difference.removed == ()
     assert ("t.1", "dot.5") not in links(difference)
+
+
+def test_what_is_in_a_graph_that_was_inlined_on_other_values_is_a_copy() -> None:
+    """As select_and_scatter_expander does it: the comparison is in a new graph, and the old graph is there, uncalled."""
+    name = 'metadata={op_name="jit(f)/ge"}'
+
+    def graph(id: str, compare: str, more: str = "") -> str:
+        return f"""%{id} (p: f32[], q: f32[]) -> pred[] {{
+  %p.{id} = f32[] parameter(0)
+  %q.{id} = f32[] parameter(1)
+{more}  ROOT %{compare} = pred[] compare(%{f"n.{id}" if more else f"p.{id}"}, %q.{id}), direction=GE, {name}
+}}
+
+"""
+
+    old = graph("old", "ge.1")
+    before = program("ROOT %sort.1 = f32[8]{0} custom-call(%x, %y), to_apply=%old", old)
+    after = program(
+        "ROOT %reduce.2 = f32[8]{0} custom-call(%x), to_apply=%new", old + graph("new", "ge.0", "  %n.new = f32[] negate(%p.new)\n")
+    )
+    difference = diff_passes(before, after, ids="names")
+    assert ("ge.1", "ge.0") in links(difference) and ("new", "ge.0") not in difference.added
+
+
+def test_branches_with_other_weights_are_told_apart_when_they_are_fused() -> None:
+    """Weights of the same shape are not equal, so that each fused product is the one with its weights, and so is what it takes."""
+    before = "\n".join(
+        f"""%weights.{i} = f32[8]{{0}} constant({{...}})
+            %neg.{i} = f32[8]{{0}} negate(%x)
+            %dot.{i} = f32[8]{{0}} dot(%neg.{i}, %weights.{i})"""
+        for i in (1, 2)
+    )
+    after = "\n".join(
+        f"""%weights.{i} = f32[8]{{0}} constant({{...}})
+            %fusion.{i} = f32[8]{{0}} fusion(%weights.{i}, %x), kind=kLoop, calls=%g{i}"""
+        for i in (2, 1)
+    )
+    graphs = "".join(
+        f"""%g{i} (p: f32[8], q: f32[8]) -> f32[8] {{
+  %p.{i} = f32[8]{{0}} parameter(0)
+  %q.{i} = f32[8]{{0}} parameter(1)
+  %neg.{i}0 = f32[8]{{0}} negate(%q.{i})
+  ROOT %dot.{i}0 = f32[8]{{0}} dot(%neg.{i}0, %p.{i})
+}}
+
+"""
+        for i in (2, 1)
+    )
+    root = "ROOT %sub.9 = f32[8]{{0}} subtract(%{0}.1, %{0}.2)"
+    difference = diff_passes(program(f"{before}\n{root.format('dot')}"), program(f"{after}\n{root.format('fusion')}", graphs), ids="names")
+    assert {("dot.1", "dot.10"), ("dot.2", "dot.20"), ("neg.1", "neg.10"), ("neg.2", "neg.20")} <= links(difference)
+    assert not {("dot.1", "dot.20"), ("dot.2", "dot.10"), ("neg.1", "neg.20"), ("neg.2", "neg.10")} & links(difference)

@@ -7,10 +7,12 @@ from. A graph that was copied has copies of everything in it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
+from opscope.recording.match.indexed_program import TAGS
 from opscope.recording.match.pairs import FREE, Pairs
-from opscope.recording.match.values import Work, WorkIndex
+from opscope.recording.match.values import Values, Work, WorkIndex, is_unknown
 
 _MOST_CANDIDATES = 64
 """Of this many equal nodes of a, the first that is still free is used."""
@@ -33,6 +35,8 @@ def derive(pairs: Pairs) -> dict[int, int]:
     copies = _in_copied_graphs(pairs, {}, lambda gb: FREE)
     used: set[int] = set()
     repeatable = {work_b[y] for y in new if b.operands[y]}
+    chosen: list[int] = []
+    """Copies of one of several nodes that compute the same."""
     equal: dict[Work, list[int]] = {}
     """Nodes of b that do what a new one does, by the values that they take."""
     for y in values_b.in_order:
@@ -40,7 +44,8 @@ def derive(pairs: Pairs) -> dict[int, int]:
         work = (work_b[y], values_b.operands(y)) if work_b[y] in repeatable or x == FREE else None
         if x == FREE and work and not b.nodes[y].is_argument:
             same = by_work.get(work, [])
-            value = values_a.value[same[0]] if same else value
+            if same and not is_unknown(b.nodes[y]):
+                value = values_a.value[same[0]]
             if y in copies:
                 x = copies[y]
             elif work[1] or not same:
@@ -51,6 +56,10 @@ def derive(pairs: Pairs) -> dict[int, int]:
             if x != FREE:
                 copies[y] = x
                 used.add(x)
+                if len(same) > 1:
+                    chosen.append(y)
+                if is_unknown(b.nodes[y]):
+                    value = values_a.value[x]
         elif x >= 0:
             value = values_a.value[x]
         if work and work[1]:
@@ -58,15 +67,29 @@ def derive(pairs: Pairs) -> dict[int, int]:
             value = values_b.value[alike[0]] if alike and value >= len(a) else value
             alike.append(y)
         values_b.set(y, value)
+    for y in reversed(chosen):
+        copies[y] = _taken(pairs, copies, values_a, y)
     for several in equal.values():
         if len(several) > 1 and (origin := next((x for y in several if (x := _origin(pairs, copies, y)) >= 0), FREE)) >= 0:
             copies.update((y, origin) for y in several if _origin(pairs, copies, y) == FREE)
     copies.update(_in_copied_graphs(pairs, copies, _OnlyEqual(pairs, copies).of))
+    copies.update(_inlined(pairs, copies))
     return copies
 
 
 def _origin(pairs: Pairs, copies: dict[int, int], y: int) -> int:
     return copies.get(y, pairs.counterpart_b[y])
+
+
+def _taken(pairs: Pairs, copies: dict[int, int], values_a: Values, y: int) -> int:
+    """Of several nodes that compute the same, the one whose value the users of a copy took before; otherwise the one that was chosen."""
+    value = values_a.value[copies[y]]
+    for edge in pairs.b.users[y]:
+        user = _origin(pairs, copies, edge // TAGS)
+        for before in pairs.a.operands[user] if user >= 0 else ():
+            if before % TAGS == edge % TAGS and values_a.value[before // TAGS] == value:
+                return before // TAGS
+    return copies[y]
 
 
 def _in_copied_graphs(pairs: Pairs, copies: dict[int, int], otherwise: Callable[[int], int]) -> dict[int, int]:
@@ -93,6 +116,32 @@ def _in_copied_graphs(pairs: Pairs, copies: dict[int, int], otherwise: Callable[
             copied[gb] = ga
             more.update((y, x) for x, y in zip(a.members(ga), b.members(gb), strict=True) if _origin(pairs, copies, y) == FREE)
     return more
+
+
+def _inlined(pairs: Pairs, copies: dict[int, int]) -> dict[int, int]:
+    """{free node of b: node of a} for nodes of graphs that are still there and that nothing calls any more: what a pass put elsewhere of
+    them, on other values, is known by its place in the user's program, if it is the only one there."""
+    a, b, place = pairs.a, pairs.b, pairs.labels.place
+    uncalled = [ga for ga, gb in enumerate(pairs.graph_a) if gb != FREE and a.callers[ga] and not b.callers[gb]]
+    if not uncalled:
+        return {}
+    work_a, work_b = pairs.labels.of["work"]
+    sources, results = (
+        {key: only[0] for key, only in _grouped(numbers, work, places).items() if len(only) == 1}
+        for numbers, work, places in (
+            ([x for ga in uncalled for x in a.members(ga)], work_a, place[0]),
+            ([y for y in range(len(b)) if _origin(pairs, copies, y) == FREE], work_b, place[1]),
+        )
+    )
+    return {y: sources[key] for key, y in results.items() if key in sources and not b.nodes[y].is_argument}
+
+
+def _grouped(numbers: list[int], work: list[int], place: list[int]) -> dict[tuple[int, int], list[int]]:
+    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for i in numbers:
+        if place[i]:
+            groups[work[i], place[i]].append(i)
+    return groups
 
 
 class _OnlyEqual:

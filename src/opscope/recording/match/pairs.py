@@ -5,8 +5,10 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
+from opscope.ops import plain_name
 from opscope.recording.match.indexed_program import TAGS, Labels, Side
 from opscope.recording.match.values import WorkIndex
 
@@ -17,12 +19,20 @@ _MOST_CANDIDATES = 16
 _SURE = 4
 _MOST_VALUATIONS = 4
 DEEPEST_VIEW = 8
-VIEWS = frozenset(("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "expand", "squeeze", "unsqueeze"))
+VIEWS = frozenset(
+    ("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "permute_dims", "expand", "squeeze", "unsqueeze")
+)
 """Operations that only rearrange a value."""
+_PARTS = frozenset(("get-tuple-element", "getitem"))
 CERTAIN = frozenset(("rewrite", "identity", "name"))
 """The evidence of pairs that nothing contradicts."""
 
 K = TypeVar("K")
+
+
+@lru_cache(maxsize=4096)
+def is_view(op: str) -> bool:
+    return plain_name(op) in VIEWS
 
 
 class Pairs:
@@ -67,10 +77,20 @@ class Pairs:
         return 1
 
     def may_be_same(self, x: int, y: int) -> bool:
-        """A node of one compilation stays where it is. What was dead is not used again."""
+        """A node of one compilation stays where it is. What was dead is not used again. Of parts of a value that has more or fewer of them
+        now, only users know which is which."""
+        if self.are_parts_of_others(x, y):
+            return False
         if not self._keeps_places:
             return True
         return not (self.labels.elsewhere(x, y) or self._takes_others(x, y) or (self.a.is_dead(x) and not self.b.is_dead(y)))
+
+    def are_parts_of_others(self, x: int, y: int) -> bool:
+        """Whether two nodes are parts of values with another number of parts: the state of a loop to which something was added."""
+        if self.a.nodes[x].op not in _PARTS:
+            return False
+        wholes = [[len(side.nodes[edge // TAGS].outputs) for edge in side.operands[i]] for side, i in ((self.a, x), (self.b, y))]
+        return wholes[0] != wholes[1]
 
     def _takes_others(self, x: int, y: int) -> bool:
         """Whether all operands of both nodes surely stayed, and none is common: then one cannot be the other made anew. What is behind an
@@ -87,7 +107,7 @@ class Pairs:
                 return set()
             for _ in range(DEEPEST_VIEW):
                 stayed.add(name[operand])
-                if len(side.operands[operand]) != 1 or side.nodes[operand].op not in VIEWS:
+                if len(side.operands[operand]) != 1 or not is_view(side.nodes[operand].op):
                     break
                 operand = side.operands[operand][0] // TAGS
         return stayed

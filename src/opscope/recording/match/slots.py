@@ -10,13 +10,27 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
+from opscope.ops import plain_name
 from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
 from opscope.recording.match.values import passed
 
 _PARTS = frozenset(
-    ("get-tuple-element", "tuple", "slice", "bitcast", "reshape", "transpose", "copy", "convert", "view", "permute", "getitem")
+    (
+        "get_tuple_element",
+        "tuple",
+        "slice",
+        "bitcast",
+        "reshape",
+        "transpose",
+        "copy",
+        "convert",
+        "view",
+        "permute",
+        "permute_dims",
+        "getitem",
+    )
 )
 """Operations that only pass on a value, or a part of it: what was replaced is the node that they take it from."""
 _CALLS = frozenset(("fusion", "call"))
@@ -286,7 +300,9 @@ class _Slots:
     def _chain(self, side: Side, i: int, among: Container[int]) -> list[int]:
         """The node, and what it only passes on, as far as that belongs to the replacement too."""
         chain = [i]
-        while side.nodes[i].op in _PARTS and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain:
+        while (
+            plain_name(side.nodes[i].op) in _PARTS and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain
+        ):
             if (i if side is self._pairs.a else ~i) in self._ends:
                 break
             chain.append(i)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from opscope.recording.match.derive import derive
 from opscope.recording.match.indexed_program import TAGS, Side
-from opscope.recording.match.pairs import DEEPEST_VIEW, FREE, VIEWS, Pairs
+from opscope.recording.match.pairs import DEEPEST_VIEW, FREE, Pairs, is_view
 from opscope.sequences import longest_increasing
 
 _HOPS = 3
@@ -137,6 +137,22 @@ def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
     pairs.by_class(xs, [deep_a[x] for x in xs], ys, [deep_b[y] for y in ys], most=1)
     pairs.percolate()
     _settle(pairs, xs, ys)
+    _parts_by_users(pairs, xs)
+
+
+def _parts_by_users(pairs: Pairs, xs: list[int]) -> None:
+    """Match parts of values that have more or fewer parts now: those that all users agree on, which take them as the same operand."""
+    kind_a, kind_b = pairs.labels.of["kind"]
+    taken: dict[int, set[int]] = {}
+    for x in pairs.free_a(xs):
+        uses = [(pairs.counterpart_a[edge // TAGS], edge % TAGS // 64) for edge in pairs.a.users[x]]
+        operands = [(pairs.b.operands[user], at) for user, at in uses if user >= 0]
+        candidates = {edges[at] // TAGS for edges, at in operands if at < len(edges)}
+        taken[x] = {y for y in pairs.free_b(candidates) if kind_a[x] == kind_b[y] and pairs.are_parts_of_others(x, y)}
+    times = Counter(y for ys in taken.values() for y in ys)
+    for x, ys in taken.items():
+        if len(ys) == 1 and times[y := next(iter(ys))] == 1:
+            pairs.pair(x, y, pairs.current_evidence)
 
 
 def _settle(pairs: Pairs, xs: list[int], ys: list[int]) -> None:
@@ -251,7 +267,7 @@ def _origin(side: Side, edge: int, anything: bool) -> int:
     """The edge that the value comes from, looking through reshapes, or through `anything` with one operand."""
     for _ in range(DEEPEST_VIEW):
         node = edge // TAGS
-        if len(side.operands[node]) != 1 or not (anything or side.nodes[node].op in VIEWS):
+        if len(side.operands[node]) != 1 or not (anything or is_view(side.nodes[node].op)):
             break
         edge = side.operands[node][0] // TAGS * TAGS + edge % TAGS
     return edge

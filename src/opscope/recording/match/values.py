@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opscope.ops import LOOPS, facts_of
+from opscope.program import Node
 from opscope.recording.match.indexed_program import TAGS, Side
 
 UNKNOWN = -1
@@ -47,7 +49,13 @@ class WorkIndex:
             if not a.nodes[x].is_argument:
                 same = self.by_work.setdefault((work_a[x], self.a.operands(x)), [])
                 same.append(x)
-                self.a.set(x, same[0])
+                if not is_unknown(a.nodes[x]):
+                    self.a.set(x, same[0])
+
+
+def is_unknown(node: Node) -> bool:
+    """Whether the value of a constant is not said, or only in part: weights of the same shape are not the same."""
+    return node.role == "constant" and "..." in str(node.attrs.get("value", "..."))
 
 
 def _callees_before_calls(side: Side) -> list[int]:
@@ -79,10 +87,11 @@ def _callees_before_calls(side: Side) -> list[int]:
 
 
 def passed(side: Side) -> dict[int, int]:
-    """{parameter: the node whose value the caller passes}, for graphs with one caller and as many parameters as it passes values."""
+    """{parameter: the node whose value the caller passes}, for graphs with one caller and as many parameters as it passes values. A loop
+    passes the value of its start only once."""
     values: dict[int, int] = {}
     for g, callers in enumerate(side.callers):
-        if len(callers) != 1:
+        if len(callers) != 1 or facts_of(side.nodes[callers[0]].op).control in LOOPS:
             continue
         parameters = [i for i in side.members(g) if side.nodes[i].is_argument]
         operands = side.operands[callers[0]]
