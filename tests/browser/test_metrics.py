@@ -149,4 +149,4 @@ def test_totals_say_how_many_operations_they_lack(open_file: Open) -> None:
     program = opscope.load("demo:detach")
     info = info_of(program)
     assert (info.flops, info.unknown_flops) == (127, 5)
-    assert "flops estimated 127 FLOP, 5 operations unknown" in details(open_file(program))
+    assert "flops estimated at least 127 FLOP, 5 operations unknown" in details(open_file(program))

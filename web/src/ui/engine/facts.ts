@@ -68,10 +68,11 @@ export function nodeFacts(
   };
 }
 
-/** A number as text, with its share of the graph that is shown; `unknown` is how many operations it lacks. */
+/** A number as text, with its share of the graph that is shown; `unknown` is how many operations it lacks: a sum is then a lower bound. */
 export function metricFact(metric: MetricData, value: number, share = Number.NaN, unknown = 0): MetricFact {
   const { name, origin, combine } = metric;
-  const text = metricText(metric, value) + (unknown > 0 ? `, ${plural(unknown, "operation")} unknown` : "");
+  const bound = unknown > 0 && combine === "sum" && value > 0 ? "at least " : "";
+  const text = bound + metricText(metric, value) + (unknown > 0 ? `, ${plural(unknown, "operation")} unknown` : "");
   return { name, text, origin, share: combine === "sum" && Number.isFinite(share) ? share : Number.NaN };
 }
 

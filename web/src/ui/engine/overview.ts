@@ -2,6 +2,7 @@
 import { patternOf } from "../../core/metrics/cellNames";
 import { addable, times } from "../../core/metrics/chosen";
 import { graphRuns, graphsInside } from "../../core/metrics/inside";
+import { unknownOf } from "../../core/metrics/unknown";
 import { drawnGroups, valuesOf } from "../../core/metrics/values";
 import { groupingNamed, MODULE, nameAndClass } from "../../core/program/names";
 import { Forwards } from "../../core/program/ops";
@@ -38,13 +39,15 @@ export function overview(index: ProgramIndex): Overview {
     }
   }
   const ranked = [...dtypes].sort((a, b) => b[1] - a[1]).slice(0, MOST_DTYPES);
+  const weight = weightOf(program);
   const values = [...dtypes.values()].reduce((sum, count) => sum + count, 0);
   return {
     totals: totals(program),
     operations,
     kernels: fusions > 0 ? fusions + customCalls : 0,
     dtypes: ranked.map(([dtype, count]) => ({ dtype: strings.at(dtype), share: count / values })),
-    heaviestBy: weightOf(program)?.name ?? "",
+    heaviestBy: weight?.name ?? "",
+    isPartial: weight !== undefined && (unknownOf(program, weight)?.graph[entry] ?? 0) > 0,
     hasTimes: times(addable(program)).length > 0,
     heaviest: heaviestModules(index),
   };

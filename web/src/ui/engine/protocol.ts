@@ -63,8 +63,8 @@ export interface ProgramSummary extends ParameterCounts {
   /** Does its file have edge overlays? Do its types have layouts? */
   readonly overlays: boolean;
   readonly layouts: boolean;
-  /** Is it best seen at first with forward beside backward? */
-  readonly opensInHalves: boolean;
+  /** Is it best seen at first with forward beside backward? Said when it is loaded, not of each pass that is turned to. */
+  readonly opensInHalves?: boolean;
   /** Names of the metrics that it can be coloured by. */
   readonly metrics: readonly string[];
   readonly decodeMs: number;
@@ -93,6 +93,8 @@ export interface Overview {
   readonly dtypes: readonly { readonly dtype: string; readonly share: number }[];
   /** The modules that weigh most, and by which metric. */
   readonly heaviestBy: string;
+  /** Are there operations of which it is unknown? */
+  readonly isPartial: boolean;
   /** Whether something has a time, measured or at best. */
   readonly hasTimes: boolean;
   readonly heaviest: readonly HeavyModule[];

@@ -48,7 +48,7 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
         </ul>
       </Section>
       {overview.heaviest.length > 0 && (
-        <Section title={`Heaviest modules by ${overview.heaviestBy === "flops" ? "FLOPs" : overview.heaviestBy}`}>
+        <Section title={`Heaviest modules by ${weightText(overview)}`}>
           <ul class="bars">
             {overview.heaviest.map(({ name, repeats, node, level, text, share }) => (
               <li key={name}>
@@ -73,4 +73,9 @@ export function ProgramOverview({ session }: { readonly session: Session }): JSX
       )}
     </>
   );
+}
+
+/** What modules are ranked by. */
+function weightText({ heaviestBy, isPartial }: Overview): string {
+  return `${isPartial ? "known " : ""}${heaviestBy === "flops" ? "FLOPs" : heaviestBy}`;
 }
