@@ -8,7 +8,7 @@ import pytest
 
 from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR
 from opscope.readers.hlo import parse_hlo
-from opscope.readers.hlo.scope import parse_op_name
+from opscope.readers.hlo.scope import Scopes, parse_op_name
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "hlo"
 
@@ -146,3 +146,19 @@ def test_frames_that_are_their_own_ancestors_end() -> None:
     text += "ENTRY e {\n  x = f32[] parameter(0), metadata={stack_frame_id=2}\n}\n"
     [program] = parse_hlo(text)
     assert len(program.main["x"].source) == 2
+
+
+def test_names_that_differ_in_one_number_are_parsed_once_and_alike() -> None:
+    scopes = Scopes()
+    forms = (
+        "jit(f)/jvp(layer_{})/mlp/",
+        "layer_{}/layer_{}/checkpoint/",
+        "jit(f)/branch_{}_fun/",
+        "remat2/x{}/",
+        "a{}/jit(g)/",
+        "jit(f{})/",
+    )
+    for form in forms:
+        for number in ("0", "12", "120", "007"):
+            modules = form.replace("{}", number)
+            assert scopes.of(modules) == parse_op_name(f"{modules}dot"), modules

@@ -17,7 +17,7 @@ from opscope.program import NO_DETAILS, Details, Frame, Path
 from opscope.readers.hlo.attributes import Attribute, decoded, names_computations, read_attributes
 from opscope.readers.hlo.frames import FrameTables, frames_of
 from opscope.readers.hlo.lexing import unquote, without_comments
-from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
+from opscope.readers.hlo.scope import NO_SCOPE, Scope, Scopes, parse_op_name
 
 _OP_NAME = re.compile(r'[{ ,]op_name=("(?:[^"\\]++|\\.)*+")')
 OP_NAME_START = 'op_name="'
@@ -59,8 +59,7 @@ class Context:
         self.frames = FrameTables()
         self.root = _sanitized(root)
         self.callers: dict[str, tuple[str, HloDetails]] = {}
-        self.scopes: dict[str, Scope] = {}
-        """Of a very large module: scopes by their text, up to the name of a primitive."""
+        self.scopes = Scopes()
         self._is_relative: dict[str, bool] = {}
         self._prefixes: dict[str, Scope] = {}
 

@@ -27,7 +27,11 @@ from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, TRANS
 
 _PIECES = re.compile(r"[^/()\[\];]++|[/()\[\];]")
 _REMATTED = "rematted_computation"
-_CHECKPOINTS = frozenset(["remat", "remat2", "checkpoint"])
+_REMAT_2 = "remat2"
+_CHECKPOINTS = frozenset(["remat", _REMAT_2, "checkpoint"])
+_NUMBER = re.compile(r"[0-9]+")
+_MARK = "0"
+"""Instead of the number in a name."""
 _BARE_TRANSFORMS = _CHECKPOINTS | {_REMATTED}
 _TRANSFORMS = _BARE_TRANSFORMS | frozenset(
     ["jvp", "vjp", "transpose", "linearize", "vmap", "pmap", "xmap", "shard_map", "custom_jvp", "custom_vjp"]
@@ -96,6 +100,34 @@ def parse_op_name(op_name: str) -> Scope:
         if not scope.call:
             return scope
     return _parsed(op_name)
+
+
+class Scopes:
+    """The scopes of names without their primitives. Those that differ only in their one number, as layers do, are parsed once: the number
+    is in one element, which then differs from all others, whatever it is."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Scope] = {}
+        self._forms: dict[str, Scope] = {}
+
+    def of(self, modules: str) -> Scope:
+        """The scope of a name that ends in a slash and would go on with any plain primitive."""
+        scope = self._known.get(modules)
+        if scope is None:
+            scope = self._known[modules] = self._new(modules)
+        return scope
+
+    def _new(self, modules: str) -> Scope:
+        numbers = _NUMBER.findall(modules)
+        if len(numbers) != 1 or _REMAT_2 in modules:
+            return parse_op_name(modules + _ANY)
+        form = _NUMBER.sub(_MARK, modules)
+        scope = self._forms.get(form)
+        if scope is None:
+            scope = self._forms[form] = parse_op_name(form + _ANY)
+        if scope.call:
+            return parse_op_name(modules + _ANY)
+        return Scope(tuple([name.replace(_MARK, numbers[0]) for name in scope.path]), (), scope.transforms)
 
 
 def is_plain(primitive: str) -> bool:

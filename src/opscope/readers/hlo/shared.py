@@ -32,7 +32,6 @@ from opscope.readers.hlo.scope import NO_SCOPE, Scope, is_plain, parse_op_name
 
 _START = METADATA_START + OP_NAME_START
 _PLAIN = Flow()
-_ANY = "primitive"
 SHARED_SHAPE = (
     rf"(?:{BEFORE_SHAPE}{_START.replace('{', '[{]')}"
     r'((?:[^"/\\\n{]*+/)++)([^"/\\\n{]*+"'
@@ -74,10 +73,7 @@ class Around:
     def scope(self, modules: str) -> Scope:
         if not self._is_plain or modules == "/":
             return parse_op_name(modules + self._name)
-        scopes = self.context.scopes
-        scope = scopes.get(modules)
-        if scope is None:
-            scope = scopes[modules] = parse_op_name(modules + _ANY)
+        scope = self.context.scopes.of(modules)
         return parse_op_name(modules + self._name) if scope.call else scope
 
     def members(self, modules: str) -> Mapping[str, str]:

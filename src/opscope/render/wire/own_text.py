@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from opscope.analysis.groupings import Described
-from opscope.program import Details, NodeColumns, Program
+from opscope.program import Details, Graph, NodeColumns, OwnText, Program
 from opscope.recording.store.line_templates import LineForm, LineTemplates
 from opscope.render.wire.sections import Interner, SectionWriter
 
@@ -14,6 +14,7 @@ _MOST_TEXT = 16 << 20
 """A page with more text than this would be slow to open. It shows nodes in opscope's own form, and a server the text."""
 
 _MOST_TRIED = 6
+_BATCH = 4096
 
 
 class TextWriter:
@@ -33,9 +34,9 @@ class TextWriter:
         templates, line_templates = self._templates, self._line_templates
         detail_numbers: dict[int, int] = {}
         for graph in program:
-            nodes, lines = graph.nodes, program.own_text.lines(graph.name, 0, len(graph))
+            nodes = graph.nodes
             like = _LikeOthers(nodes, described) if isinstance(nodes, NodeColumns) else None
-            for i, line in enumerate(lines):
+            for i, line in enumerate(_lines(program.own_text, graph)):
                 if like is not None and (known := like.number(i, line)) is not None:
                     numbers.append(known)
                     continue
@@ -111,6 +112,12 @@ class _LikeOthers:
             known = self._known.setdefault((id(nodes.outputs[i]), nodes.ops[i], count, kind), [])
             if len(known) < _MOST_TRIED:
                 known.append((LineForm(template), number))
+
+
+def _lines(text: OwnText, graph: Graph) -> Iterator[str]:
+    """The lines of a graph's nodes, not all at once."""
+    for first in range(0, len(graph), _BATCH):
+        yield from text.lines(graph.name, first, min(first + _BATCH, len(graph)))
 
 
 def _texts_of(attrs: Mapping[str, Any]) -> list[str]:
