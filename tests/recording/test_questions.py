@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from support.hlo_texts import write_dump
+from support.timed_dumps import timed_dump
 
 from opscope.cli import main
 
@@ -13,11 +15,11 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "passes.md"
 SPMD = Path(__file__).parent / "partitioned"
 SECTION = PAGE.read_text().partition("## Questions\n")[2].partition("\n## ")[0]
 ROWS = [row.strip("| ").split(" | ") for row in SECTION.splitlines() if row.startswith("| ") and not row.startswith("| question")]
-ON_DUMPS = [(command.strip("`"), re.findall("`(.+?)`", answer)) for _, command, answer in ROWS if re.search("(dump|spmd)_dir", command)]
+ON_DUMPS = [(command.strip("`"), re.findall("`(.+?)`", answer)) for _, command, answer in ROWS]
 
 
 def test_the_page_has_questions_about_dumps() -> None:
-    assert len(ON_DUMPS) == 7 and sum(len(answers) for _, answers in ON_DUMPS) == 11
+    assert len(ON_DUMPS) == 11 and sum(len(answers) for _, answers in ON_DUMPS) == 16
 
 
 @pytest.mark.slow
@@ -26,9 +28,19 @@ def test_each_command_gives_the_answer_of_the_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPSCOPE_CACHE", str(tmp_path / "cache"))
+    for name in ("dump_a", "dump_b"):
+        write_dump(tmp_path / name)
+    for file in (tmp_path / "dump_b").glob("*after_algsimp*"):
+        file.unlink()  # a pass that is switched off dumps nothing
+    for file in (tmp_path / "dump_a").glob("*.000[34].*"):
+        file.write_text(next((tmp_path / "dump_a").glob("*after_algsimp*")).read_text())
+    timed_dump(tmp_path / "timed_dir")
+    assert main(["export", str(gpu_dump), "-o", "run.opscope"]) == 0
+    places = {"spmd_dir": SPMD, "timed_dir": tmp_path / "timed_dir", "dump_dir": gpu_dump}
     for command, answers in ON_DUMPS:
-        words = command.replace("dump_dir", str(gpu_dump)).replace("spmd_dir", str(SPMD)).split()
+        words = re.sub("|".join(places), lambda name: str(places[name[0]]), command).split()
         assert words[0] == "opscope" and main(words[1:]) == 0, command
         output = " ".join(capsys.readouterr().out.split())
         assert all(answer in output for answer in answers), (command, output)
     assert "parameter(0)" in (tmp_path / "fused.hlo").read_text()
+    assert (tmp_path / "prefix.hlo").read_text().startswith("HloModule jit_loss, is_scheduled=true")

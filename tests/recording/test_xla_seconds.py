@@ -6,11 +6,11 @@ Both are the beginning of what XLA wrote for a training step on an H200 (jax 0.1
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
 import pytest
+from support.timed_dumps import METADATA, untimed_dump
 
 from opscope.cli import main
 from opscope.errors import SourceError
@@ -19,19 +19,13 @@ from opscope.recording.model import Recording
 from opscope.recording.sources import open_recording
 
 SAMPLE = Path(__file__).parent / "timed"
-METADATA, PROFILE = SAMPLE / "module_3314.metadata.textproto", SAMPLE / "compile.xplane.pb"
-TEXT = "HloModule jit_loss\n\nENTRY main {{\n  ROOT p = f32[{}] parameter(0)\n}}\n"
+PROFILE = SAMPLE / "compile.xplane.pb"
 
 
 @pytest.fixture
 def dump(tmp_path: Path) -> Path:
     """A directory with the files that the metadata names; the programs do not matter here."""
-    directory = tmp_path / "dump"
-    directory.mkdir()
-    names = re.findall(r'dump_filenames: "(.+\.txt)"', METADATA.read_text())
-    for number, name in enumerate(names, 1):
-        (directory / name).write_text(TEXT.format(number))
-    return directory
+    return untimed_dump(tmp_path / "dump")
 
 
 def seconds_of(recording: Recording) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -314,7 +315,9 @@ def _lines(rows: list[Row], everything: bool, costs: Mapping[int, PassCost], pea
     }
     columns = [i for i, name in enumerate(head) if name not in absent]
     numbers = ((row, costs.get(row.snapshot.index), peaks.get(row.snapshot.index)) for row in shown)
-    pipelines = _pipelines([row.snapshot.pipeline for row in shown])
+    paths = [row.snapshot.pipeline for row in shown]
+    in_order = all(row.snapshot.index < later.snapshot.index for row, later in pairwise(shown))
+    pipelines = _pipelines(paths) if in_order else map(" / ".join, paths)
     cells = [
         head,
         *(

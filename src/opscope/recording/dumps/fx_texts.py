@@ -32,6 +32,8 @@ _STAGES = {
     "__compiled_fn": ("", "as Dynamo traced it"),
     "captured_graph": ("", "as Dynamo traced it"),
     "before_split": ("", "before the split"),
+    "pre_split_module": ("", "before split_module"),
+    "post_split_module": ("", "after split_module"),
     "after_split": ("", "after the split"),
     "pre_insert_deferred": ("", "before runtime checks"),
     "before_pre_grad": ("", "before pre-grad passes"),

@@ -16,6 +16,8 @@ export interface Word {
 
 /** `named` are attributes that are shown in any case, because they changed. Without them, an own line is shown whole. */
 export function nodeLine(program: ProgramData, node: number, named?: ReadonlySet<string>): string {
+  const own = named ? undefined : program.details(node)?.ownLine;
+  if (own) return own;
   return nodeWords(program, node, named)
     .map(({ text }) => text)
     .join("");

@@ -47,7 +47,7 @@ export function TextPanel({ session, bar }: Docked): JSX.Element {
             onKeyDown={(event) => event.key === "Enter" && void text.step(event.shiftKey ? -1 : 1)}
           />
           <span class="quiet" role="status" aria-label="Lines found">
-            {hits && found(hits.length, text.hit)}
+            {text.isSearching ? "searching…" : hits && found(hits.length, text.hit)}
           </span>
           <span class="grow" />
         </>,

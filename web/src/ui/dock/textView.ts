@@ -3,6 +3,8 @@ import type { SideText, TextPlace, TextRowShown, TextSummary } from "../engine/t
 import type { Session } from "../session";
 import { Signal } from "../state/signal";
 
+const LONG = 100_000;
+
 export class TextView {
   readonly onChange = new Signal();
   /** Another object whenever lines have other numbers. */
@@ -66,10 +68,19 @@ export class TextView {
   /** Looks for a text; of several while a person types, the last is looked for. */
   async find(text: string): Promise<void> {
     this.wanted = text;
-    this.finding ??= this.findWanted().finally(() => {
-      this.finding = undefined;
-    });
+    if (!this.finding) {
+      this.finding = this.findWanted().finally(() => {
+        this.finding = undefined;
+        this.onChange.emit();
+      });
+      this.onChange.emit();
+    }
     await this.finding;
+  }
+
+  /** Is it looking for a text in so many lines that it takes seconds? */
+  get isSearching(): boolean {
+    return this.finding !== undefined && (this.summary?.lines ?? 0) > LONG;
   }
 
   private async findWanted(): Promise<void> {
@@ -79,7 +90,6 @@ export class TextView {
       this.hits = text ? await this.session.ask("textFind", { text }) : undefined;
     } while (text !== this.wanted);
     this.hit = -1;
-    this.onChange.emit();
   }
 
   /** Goes to the next or the previous hit. */

@@ -1,6 +1,6 @@
 /** The text that the page shows: of a program, or of both sides of a pass. */
-import { listedRow, textOf, unmarked } from "../../core/listing/listed";
-import { nodeWords } from "../../core/listing/nodeLine";
+import { listedRow, unmarked } from "../../core/listing/listed";
+import { nodeLine, nodeWords } from "../../core/listing/nodeLine";
 import { sideBySide, type TextRow } from "../../core/listing/sideBySide";
 import { TextLines } from "../../core/listing/textLines";
 import { indexOf } from "../../core/program/programIndex";
@@ -65,7 +65,7 @@ export class ShownText {
     const { after, before } = this;
     await Promise.all([after, before?.side].map((side) => side?.remote?.need(0, side.program.nodeCount)));
     const wanted = text.toLowerCase();
-    const has = (program: ProgramData, node: number) => node >= 0 && textOf(nodeWords(program, node)).toLowerCase().includes(wanted);
+    const has = (program: ProgramData, node: number) => node >= 0 && nodeLine(program, node).toLowerCase().includes(wanted);
     const rows: number[] = [];
     for (let row = 0; row < this.lines.rowCount; row++) {
       const { before: old, after: now } = this.lines.rowAt(row);
