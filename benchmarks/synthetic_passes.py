@@ -290,6 +290,42 @@ def moving(edit: Edit) -> None:
         edit.became[reshape.id] = [edit.key(moved)]
 
 
+def cloning(edit: Edit) -> None:
+    """An operand is rewritten, and an instruction that takes it is made twice: one for its first user, one for the others."""
+    taken: set[str] = set()
+    for node in edit.chosen(lambda node: node.op in ELEMENTWISE and len(node.inputs) == 1):
+        producer, users = edit.graph[node.inputs[0][0]], list(dict.fromkeys(user.id for user in edit.users(node)))
+        if (
+            producer.role != "op"
+            or len(users) < 2
+            or len(edit.users(producer)) != 1
+            or not taken.isdisjoint((producer.id, node.id, *users))
+        ):
+            continue
+        taken |= {producer.id, node.id, *users}
+        made = producer._replace(id=edit.fresh("custom-call"), op="custom-call")
+        edit.replace(producer, [made])
+        clone = node._replace(id=f"{node.id}.clone", inputs=((made.id, 0),))
+        edit.at[node.id] = [node, clone]
+        edit.became[node.id] = [edit.key(node), edit.key(clone)]
+        (user,) = edit.at[users[0]]
+        edit.at[users[0]] = [user._replace(inputs=tuple((clone.id, index) if id == node.id else (id, index) for id, index in user.inputs))]
+
+
+def exchanging(edit: Edit) -> None:
+    """A sum has its operands in the other order, and both are calls of a library now."""
+    taken: set[str] = set()
+    for node in edit.chosen(lambda node: node.op in ("add", "multiply", "maximum")):
+        terms = [edit.graph[id] for id, _ in node.inputs]
+        fits = all(term.role == "op" and not term.calls and len(edit.users(term)) == 1 for term in terms)
+        if not fits or terms[0] is terms[1] or not taken.isdisjoint((node.id, *(term.id for term in terms))):
+            continue
+        taken |= {node.id, *(term.id for term in terms)}
+        edit.at[node.id] = [node._replace(inputs=node.inputs[::-1])]
+        for term in terms:
+            edit.replace(term, [term._replace(id=edit.fresh("custom-call"), op="custom-call")])
+
+
 def replace_dtype(shape_of: TensorType, dtype_of: TensorType) -> TensorType:
     return TensorType(dtype_of.dtype, shape_of.shape, shape_of.layout)
 
@@ -306,6 +342,8 @@ PASSES: dict[str, Callable[[Edit], None]] = {
     "flat layout": normalisation,
     "layout copies": layout,
     "moving reshapes": moving,
+    "cloning": cloning,
+    "exchanged operands": exchanging,
 }
 
 

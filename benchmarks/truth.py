@@ -4,10 +4,10 @@
     python benchmarks/truth.py FILE.hlo …     other HLO
     python benchmarks/truth.py --wrong        also print wrong links
 
-`synthetic_passes.py` applies passes of eleven kinds to real programs and knows what became of every node. The programs before and after are
-compared as two snapshots of a recording of XLA are, and every node that the pass touched is counted: "right" if the diff says exactly what
-became of it, "part" if it says a part of it, "missing" if nothing, "undecided" if it only names candidates, "wrong" if it names a node that
-it did not become. `--keep` appends the figures to benchmarks/results/truth.jsonl.
+`synthetic_passes.py` applies thirteen kinds of passes to real programs and knows what became of every node. The programs before and after
+are compared as two snapshots of a recording of XLA are, and every node that the pass touched is counted: "right" if the diff says exactly
+what became of it, "part" if it says a part of it, "missing" if nothing, "undecided" if it only names candidates, "wrong" if it names a node
+that it did not become. `--keep` appends the figures to benchmarks/results/truth.jsonl.
 """
 
 from __future__ import annotations

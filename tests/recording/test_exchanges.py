@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.compared import compared, replaced, undecided
+from support.compared import compared, links, replaced, undecided
 
 
 def layer(number: int, name: str) -> str:
@@ -73,6 +73,22 @@ def test_layers_say_whether_operands_changed_places(crossed: bool) -> None:
     )
     assert replaced(difference) == ([] if crossed else [(["sin.1"], ["tan.4"]), (["sin.2"], ["log.5"])])
     assert undecided(difference) == ([(["sin.1", "sin.2"], ["tan.4", "log.5"])] if crossed else [])
+
+
+def test_places_say_that_the_operands_of_a_sum_were_exchanged() -> None:
+    """Each place has several operations, so that it does not decide alone."""
+    before, after = (
+        f"""%{op}.1 = f32[8]{{0}} {op}(%x), {layer(0, "f")}
+            %{op}.2 = f32[8]{{0}} {op}(%x), {layer(1, "f")}
+            %{op}.3 = f32[8]{{0}} {op}(%{op}.1), {layer(0, "f")}
+            %{op}.4 = f32[8]{{0}} {op}(%{op}.2), {layer(1, "f")}
+            ROOT %root = f32[8]{{0}} add(%{op}.{first}, %{op}.{second})"""
+        for op, first, second in (("sine", 3, 4), ("tan", 4, 3))
+    )
+    difference = compared(before, after)
+    assert undecided(difference) == []
+    assert {("sine.3", "tan.3"), ("sine.4", "tan.4")} <= links(difference)
+    assert not {("sine.3", "tan.4"), ("sine.4", "tan.3")} & links(difference)
 
 
 def test_operands_beside_exchanged_ones_are_decided() -> None:

@@ -67,6 +67,13 @@ class Exchanges:
                 doubtful.update((i, j))
         return doubtful
 
+    def in_order(self, olds: Sequence[Operand], news: list[Operand]) -> list[Operand]:
+        """The new operands of a sum in the order of the old ones, if their places in the user's program say that both were exchanged."""
+        place_a, place_b = self._pairs.labels.place
+        before, after = [place_a[x] for _, x in olds], [place_b[y] for _, y in news]
+        is_exchanged = len(before) == 2 and before == after[::-1] != after and all(before)
+        return [(at, y) for (at, _), (_, y) in zip(olds, reversed(news), strict=True)] if is_exchanged else news
+
     def _rivals(self, olds: Sequence[Operand], news: Sequence[Operand]) -> Iterator[tuple[int, int]]:
         """Pairs of operands that may have been exchanged."""
         count = len(olds)

@@ -89,6 +89,7 @@ class _Slots:
         for before, after, in_any_order in witnesses:
             olds, news = self._left_over(before, after)
             same_number = len(olds) == len(news)
+            news = self._exchanges.in_order(olds, news) if in_any_order else news
             doubtful = self._exchanges.doubtful(olds, news, in_any_order) if same_number else set(range(len(olds)))
             for i, (_, x) in enumerate(olds):
                 if x not in self._gone or i in doubtful:
