@@ -99,7 +99,7 @@ def _in_copied_graphs(pairs: Pairs, copies: dict[int, int], otherwise: Callable[
     content_a, content_b = pairs.labels.content
     copied: dict[int, int] = {}
     more: dict[int, int] = {}
-    for gb in b.callees_last() if FREE in pairs.graph_b else ():
+    for gb in b.callees_last if FREE in pairs.graph_b else ():
         if pairs.graph_b[gb] != FREE or not b.members(gb):
             continue
         ga = FREE

@@ -117,6 +117,7 @@ class Side:
                     waiting.append(i)
         return dead
 
+    @cached_property
     def callees_last(self) -> list[int]:
         """Graph numbers, callers before callees (call cycles in any order), the entry first."""
         entry = self.graph_number[self.program.entry]
@@ -201,7 +202,7 @@ class Labels:
         deep = self.of["deep"][which]
         deep += strict
         content, form, task = [0] * len(side.graphs), [0] * len(side.graphs), [0] * len(side.graphs)
-        for g in reversed(side.callees_last()):
+        for g in reversed(side.callees_last):
             if side.graphs[g].name in side.same:
                 content[g] = form[g] = task[g] = number(("same", side.graphs[g].name))
                 continue

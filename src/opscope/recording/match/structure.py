@@ -26,7 +26,7 @@ _MOST_RESTARTS = 16
 def match_structure(pairs: Pairs) -> None:
     a, b, labels = pairs.a, pairs.b, pairs.labels
     pairs.pair_graphs(a.graph_number[a.program.entry], b.graph_number[b.program.entry])
-    order = a.callees_last()
+    order = a.callees_last
     done: set[int] = set()
     while True:
         _match_down_the_calls(pairs, order, done)

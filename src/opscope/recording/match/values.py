@@ -62,7 +62,7 @@ def _callees_before_calls(side: Side) -> list[int]:
     """All nodes, where the nodes of a called graph come right before the (first) node that calls it."""
     order: list[int] = []
     visited = [False] * len(side.graphs)
-    for g in side.callees_last():
+    for g in side.callees_last:
         if visited[g]:
             continue
         visited[g] = True
