@@ -128,12 +128,15 @@ class CalledValues:
             return "constant" if number < constants else "carried value" if number < constants + carried else "stacked input"
         if body_of(self._program, node) is not graph:
             return None
-        first = constants_of(node, "body_nconsts")
-        slots = self._slots.get((graph.name, node.id))
-        if slots is None:
-            slots = self._slots[graph.name, node.id] = slots_of_body(self._program, graph, first)
+        first, slots = constants_of(node, "body_nconsts"), self._slots_of(graph, node)
         at = index if len(parameter.outputs) > 1 else self._position(graph, parameter) - first
         return "constant" if at < 0 else slots[at] if at < len(slots) else None
+
+    def _slots_of(self, body: Graph, loop: Node) -> list[Slot]:
+        slots = self._slots.get((body.name, loop.id))
+        if slots is None:
+            slots = self._slots[body.name, loop.id] = slots_of_body(self._program, body, constants_of(loop, "body_nconsts"))
+        return slots
 
     def _returned(self, node: Node, index: int) -> Place | None:
         """The value of a called graph that is a result of a call. A loop stacks values by updating a slice in each iteration."""
@@ -148,13 +151,37 @@ class CalledValues:
         if plain_name(node.op) == "dynamic_update_slice" and len(node.inputs) > 1:
             element = body[node.inputs[1][0]]
             return element.inputs[0] if plain_name(element.op) in _RESHAPES and element.inputs else node.inputs[1]
+        number = self._written(node)
+        return None if number is None else node.inputs[number]
+
+    def _written(self, node: Node) -> int | None:
+        """The operand of a call that its graph writes into a stack, with all that it does."""
         called = self._program.graphs.get(node.calls[0]) if facts_of(node.op).control == "call" and len(node.calls) == 1 else None
         results = results_of(called) if called is not None else ()
         if called is None or len(results) != 1 or plain_name(called[results[0][0]].op) != "dynamic_update_slice":
             return None
         ref = self._element_written(called, called[results[0][0]])
         number = self._number(called, called[ref[0]]) if ref and called[ref[0]].is_argument else len(node.inputs)
-        return node.inputs[number] if number < len(node.inputs) else None
+        return number if number < len(node.inputs) else None
+
+    def parts_of_stacks(self, graph: Graph) -> dict[str, int]:
+        """In the body of a loop, the calls that only take an element of a stack or write one, each with the operand that it passes on:
+        the stack, or the element."""
+        caller = self._callers.get(graph.name)
+        if caller is None or facts_of(caller[1].op).control not in LOOPS or body_of(self._program, caller[1]) is not graph:
+            return {}
+        slots = self._slots_of(graph, caller[1])
+        stacked = {ref[0] for ref, slot in zip(results_of(graph), slots, strict=False) if slot == "stacked output"}
+        parts = {}
+        for node in graph.calling:
+            operand = self.indexed(node)
+            if operand is not None and not self._is_stack(graph, node.inputs[operand]):
+                operand = None
+            if operand is None and node.id in stacked:
+                operand = self._written(node)
+            if operand is not None:
+                parts[node.id] = operand
+        return parts
 
     def _is_stack(self, graph: Graph, ref: ValueRef) -> bool:
         """Whether a value is a stack that the loop reads by slices."""

@@ -136,11 +136,17 @@ def _before(ids: array[int], lengths: array[int], names: array[int]) -> array[in
 
 def operand_place(node: Node, attrs: Mapping[str, Any]) -> int:
     """For a parameter: which operand of a call it receives, if the source says so (HLO lists parameters in any order; -1 means in listed
-    order). For a loop: the first operand that it carries from one iteration to the next, as its first result (-1 for anything else)."""
+    order). For a loop: the first operand that it carries from one iteration to the next, as its first result. For a call that only takes
+    an element of a loop's stack or writes one, see `forwarding` (-1 for anything else)."""
     if not node.is_argument:
         return first_carried(node) if node.calls else -1
     number = whole_number(attrs.get("parameter_number", attrs.get("index")))
     return number if number is not None and 0 <= number <= _MOST_OPERANDS else -1
+
+
+def forwarding(operand: int) -> int:
+    """The place of a call that only passes an operand on."""
+    return -3 - operand
 
 
 def output_names(node: Node, attrs: Mapping[str, Any]) -> list[str]:

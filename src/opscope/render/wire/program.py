@@ -14,6 +14,7 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from opscope.analysis.called_values import CalledValues
 from opscope.analysis.groupings import EXACT, Described, GroupTree, GroupTrees
 from opscope.analysis.loops import times_text
 from opscope.analysis.node_text import node_text
@@ -38,7 +39,7 @@ from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
-from opscope.render.wire.nodes import NAMES_ATTR, RESULTS_ATTR, GraphColumns, NodeColumns, Row, operand_place, output_names
+from opscope.render.wire.nodes import NAMES_ATTR, RESULTS_ATTR, GraphColumns, NodeColumns, Row, forwarding, operand_place, output_names
 from opscope.render.wire.ops import write_ops
 from opscope.render.wire.own_text import TextWriter
 from opscope.render.wire.sections import Interner, SectionWriter
@@ -99,8 +100,9 @@ class ProgramWriter:
         seats = self._seats(hierarchies)
         first = 0
         graphs = []
+        values = CalledValues(program)
         for graph in program:
-            graphs.append(self._graph(program, graph, seats[first : first + len(graph)], self.metrics.of(program, graph)))
+            graphs.append(self._graph(program, graph, values, seats[first : first + len(graph)], self.metrics.of(program, graph)))
             first += len(graph)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
         if self.own_text is not None:
@@ -145,8 +147,8 @@ class ProgramWriter:
         numbers = [self.paths.number(path) for path in paths]
         return [numbers[group] if group >= 0 else -1 for group in tree.of_node]
 
-    def _graph(self, program: Program, graph: Graph, seats: list[int], metrics: list[int]) -> int:
-        columns = self._columns(program, graph, seats, metrics)
+    def _graph(self, program: Program, graph: Graph, values: CalledValues, seats: list[int], metrics: list[int]) -> int:
+        columns = self._columns(program, graph, values, seats, metrics)
         numbers: Iterable[int]
         if self.row_numbers is None:
             first = len(self.nodes)
@@ -163,7 +165,7 @@ class ProgramWriter:
             number = row_numbers[row] = self.nodes.add(row)
         return number
 
-    def _columns(self, program: Program, graph: Graph, seats: list[int], metrics: list[int]) -> GraphColumns:
+    def _columns(self, program: Program, graph: Graph, values: CalledValues, seats: list[int], metrics: list[int]) -> GraphColumns:
         """The rows of a graph. What differs from node to node is looked up in one pass, in which strings get their numbers."""
         nodes, strings, labels = graph.nodes, self.strings, self._labels
         has_kinds = graph.attrs.get("kind") == "autograd"
@@ -178,6 +180,7 @@ class ProgramWriter:
         first_use = dict(zip(reversed(decided), range(len(decided) - 1, -1, -1), strict=True))
         new = {i: key for key, i in first_use.items() if key not in labels}
         rows_of_links: dict[int, tuple[int, ...]] = {}
+        parts = values.parts_of_stacks(graph) if calls else {}
         texts, places, names_of = {}, {}, {}
         calls_row, links_row = {}, {}
         for i in sorted({*new, *calls, *links, *self._named(decided, new, keys)}):
@@ -189,7 +192,7 @@ class ProgramWriter:
                 node = nodes[i]
                 if times := times_text(program, graph, node):
                     texts[i] = strings[times]
-                places[i] = operand_place(node, described[keys[i]][0])
+                places[i] = forwarding(parts[node.id]) if node.id in parts else operand_place(node, described[keys[i]][0])
             if labels[key][3]:
                 node = nodes[i]
                 names_of[i] = tuple([strings[name] for name in output_names(node, described[keys[i]][0])])

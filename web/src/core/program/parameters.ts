@@ -5,6 +5,9 @@ import type { ProgramData } from "./types";
 /** The place of a parameter without an operand: in an overlay, one that does not exist after the pass. */
 export const NO_OPERAND = -2;
 
+/** The operand that a call only passes on, by its place: a stack that it takes an element of, or an element that it writes; else negative. */
+export const forwardedOperand = (place: number): number => -3 - place;
+
 /** The parameters of a graph that receive operands, as they are listed. The incoming gradient of a backward half is one of them. */
 export function parametersOf({ graphStart, inputs, nodePlace, nodeRole }: ProgramData, graph: number): number[] {
   const parameters: number[] = [];

@@ -57,7 +57,7 @@ export interface ProgramData {
   readonly derivatives: Readonly<Record<string, DerivativeRule>>;
   /** Short text of a constant or scalar parameter value, or -1. */
   readonly nodeText: Int32Array;
-  /** The operand of the call that a parameter receives; -1: as they are listed, -2: none. For a loop, the operand that becomes its first result. */
+  /** The operand of the call that a parameter receives; -1: as they are listed, -2: none. For a loop, the operand that becomes its first result; see `forwardedOperand` for calls. */
   readonly nodePlace: Int32Array;
   /** Numbers about nodes that came with the program. */
   readonly metrics: readonly MetricData[];

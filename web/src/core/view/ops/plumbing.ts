@@ -1,10 +1,12 @@
 /**
  * Plumbing: nodes that only forward a value. They disappear into edges.
  *
- * A pipe forwards one value of its first operand. A tuple forwards its operands: output i is operand i.
+ * A pipe forwards one value of its first operand. A tuple forwards its operands: output i is operand i. A call that only takes an element
+ * of a loop's stack is a pipe for the stack, and one that writes an element is a pipe for the element.
  */
 
 import { Forwards } from "../../program/ops";
+import { forwardedOperand } from "../../program/parameters";
 import type { ProgramData } from "../../program/types";
 
 export interface Plumbing {
@@ -15,14 +17,15 @@ export interface Plumbing {
   readonly output: Int32Array;
 }
 
-export function findPlumbing({ nodeCount, nodeOp, inputs, outputs, types, ops }: ProgramData): Plumbing {
+export function findPlumbing({ nodeCount, nodeOp, nodePlace, inputs, outputs, types, ops }: ProgramData): Plumbing {
   const kind = new Uint8Array(nodeCount);
   const node = new Int32Array(nodeCount).fill(-1);
   const output = new Int32Array(nodeCount);
   for (let n = 0; n < nodeCount; n++) {
-    const forwards = ops.forwards[nodeOp[n]];
-    const first = inputs.start[n];
-    if (forwards === Forwards.Nothing || inputs.start[n + 1] === first) continue;
+    const part = forwardedOperand(nodePlace[n]);
+    const forwards = part < 0 ? ops.forwards[nodeOp[n]] : Forwards.Value;
+    const first = inputs.start[n] + Math.max(0, part);
+    if (forwards === Forwards.Nothing || inputs.start[n + 1] <= first) continue;
     if (forwards === Forwards.Tuple) {
       kind[n] = forwards;
       continue;

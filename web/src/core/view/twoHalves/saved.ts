@@ -4,6 +4,7 @@ import { BACKWARD, DIRECTION, FORWARD, RECOMPUTED } from "../../program/names";
 import { Control, Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import type { ProgramData } from "../../program/types";
+import { bindOperands, yieldsForCaller } from "../boxes/instance";
 import { traitsOf } from "../traits";
 import { halvesGrouping } from "./halves";
 
@@ -78,33 +79,80 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
 });
 
 /**
- * The saved stacks that a value in the body of a scan fills, one part in each iteration, by positions in the table of outputs. Where the
- * scan is open, edges begin at that value.
+ * The saved stacks that a value in the body of a loop fills, one part in each iteration, by positions in the table of outputs. Where the
+ * loop is open, edges begin at that value, and where what it calls is open too, at the value in there.
  */
 export const stacksOf = memoized((program: ProgramData): ReadonlyMap<number, readonly number[]> => {
-  const { calls, graphOutputs, inputs, nodeOp, nodePlace, ops, outputs } = program;
+  const { calls, inputs, nodeOp, nodePlace, ops, outputs } = program;
   const { parameters } = traitsOf(program).index;
   const saved = savedOutputs(program);
   const storage = storageOf(program);
   const stacks = new Map<number, number[]>();
-  const placeOf = (value: number, output: number): number => storage[outputs.start[value] + Math.max(0, output)];
-  const fills = (inner: number, at: number): void => void stacks.set(inner, [...(stacks.get(inner) ?? []), at]);
+  const fills = ([node, output]: Value, at: number): void => {
+    const inner = storage[outputs.start[node] + Math.max(0, output)];
+    stacks.set(inner, [...(stacks.get(inner) ?? []), at]);
+  };
   for (const [at, { node }] of saved) {
-    if (ops.control[nodeOp[node]] !== Control.Scan || calls.start[node] === calls.start[node + 1]) continue;
-    const graph = calls.value[calls.start[node]];
-    const first = graphOutputs.start[graph];
-    const result = first + at - outputs.start[node];
-    const value = graphOutputs.value[result];
-    fills(placeOf(value, graphOutputs.extra[result]), at);
+    const called = Array.from(calls.value.subarray(calls.start[node], calls.start[node + 1]));
+    const graph = ops.control[nodeOp[node]] >= Control.While ? called.find((each) => yieldsForCaller(program, node, each)) : undefined;
+    if (graph === undefined) continue;
+    const written = valuesBehind(program, resultOf(program, graph, at - outputs.start[node]));
+    for (const value of written) fills(value, at);
     // What an iteration gets from the one before it, and the first from outside.
-    const operand = parameters.value.subarray(parameters.start[graph], parameters.start[graph + 1]).indexOf(value);
-    const carried = operand - nodePlace[node];
-    if (operand < 0 || carried < 0 || first + carried >= graphOutputs.start[graph + 1]) continue;
-    fills(placeOf(graphOutputs.value[first + carried], graphOutputs.extra[first + carried]), at);
-    fills(placeOf(inputs.value[inputs.start[node] + operand], inputs.extra[inputs.start[node] + operand]), at);
+    const [last, slot] = written[written.length - 1];
+    const operand = parameters.value.subarray(parameters.start[graph], parameters.start[graph + 1]).indexOf(last);
+    const isTuple = inputs.start[node + 1] - inputs.start[node] === 1;
+    const carried = isTuple ? slot : operand - nodePlace[node];
+    if (operand < 0 || carried < 0 || carried >= outputs.start[node + 1] - outputs.start[node]) continue;
+    const from = inputs.start[node] + operand;
+    for (const value of valuesBehind(program, resultOf(program, graph, carried))) fills(value, at);
+    for (const value of valuesBehind(program, [inputs.value[from], isTuple ? slot : inputs.extra[from]])) fills(value, at);
   }
   return stacks;
 });
+
+type Value = readonly [node: number, output: number];
+
+/** Result number `index` of a graph, which may return all of them as one value. */
+function resultOf({ graphOutputs }: ProgramData, graph: number, index: number): Value {
+  const first = graphOutputs.start[graph];
+  if (graphOutputs.extra[first] < 0 && graphOutputs.start[graph + 1] === first + 1) return [graphOutputs.value[first], index];
+  return [graphOutputs.value[first + index], graphOutputs.extra[first + index]];
+}
+
+/** Calls in calls are followed no further than this. */
+const DEEPEST_CALL = 16;
+
+/** A value behind what only forwards it, and the same value inside the calls that return it, the outermost first. */
+function valuesBehind(program: ProgramData, value: Value): Value[] {
+  const { calls, inputs, nodeOp, ops } = program;
+  const { plumbing, index } = traitsOf(program);
+  const behind: Value[] = [];
+  const around: number[] = [];
+  for (let [node, output] = value; ; ) {
+    const call = around[around.length - 1] ?? -1;
+    const parameters =
+      call < 0 ? [] : Array.from(index.parameters.value.subarray(...rangeOf(index.parameters.start, calls.value[calls.start[call]])));
+    if (plumbing.kind[node] === Forwards.Value) [node, output] = [plumbing.node[node], plumbing.output[node]];
+    else if (plumbing.kind[node] === Forwards.Tuple && output >= 0) {
+      const operand = inputs.start[node] + output;
+      [node, output] = [inputs.value[operand], inputs.extra[operand]];
+    } else if (parameters.includes(node)) {
+      const operand = inputs.start[call] + bindOperands(traitsOf(program), call, 0)[parameters.indexOf(node)];
+      around.pop();
+      if (!(operand >= inputs.start[call] && operand < inputs.start[call + 1])) return behind;
+      [node, output] = [inputs.value[operand], inputs.extra[operand]];
+    } else {
+      behind.push([node, output]);
+      const isCall = ops.control[nodeOp[node]] === Control.Call && calls.start[node + 1] - calls.start[node] === 1;
+      if (!isCall || around.length === DEEPEST_CALL) return behind;
+      around.push(node);
+      [node, output] = resultOf(program, calls.value[calls.start[node]], Math.max(0, output));
+    }
+  }
+}
+
+const rangeOf = (start: Int32Array, row: number): [number, number] => [start[row], start[row + 1]];
 
 const HALVES = new Map([
   [FORWARD, Half.Forward],

@@ -1,0 +1,71 @@
+"""Loops of HLO that came from scans: their bodies show a layer, and what they save is counted."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import opscope
+from opscope.analysis.called_values import CalledValues
+from opscope.analysis.loop_slots import body_of
+from opscope.render.saved import saved_for_backward
+
+
+def _loss(weights: jax.Array, x: jax.Array) -> jax.Array:
+    def layer(x: jax.Array, weight: jax.Array) -> tuple[jax.Array, None]:
+        return jnp.tanh(x @ weight), None
+
+    return jnp.sin(jax.lax.scan(layer, jnp.tanh(x @ weights[0]), weights)[0]).sum()
+
+
+@cache
+def _step(stage: str) -> opscope.Program:
+    return opscope.capture(jax.value_and_grad(_loss), jnp.ones((6, 4, 4)), jnp.ones((2, 4)), stage=stage)
+
+
+def _bodies(program: opscope.Program) -> list[opscope.Graph]:
+    """The bodies of the forward and of the backward loop."""
+    loops = [node for node in program.main if node.op == "while"]
+    assert len(loops) == 2
+    bodies = [body_of(program, loop) for loop in loops]
+    return [body for body in bodies if body is not None]
+
+
+def test_calls_that_take_or_write_an_element_of_a_stack_are_found() -> None:
+    program = _step("hlo")
+    values = CalledValues(program)
+    forward, backward = _bodies(program)
+    for body in (forward, backward):
+        parts = values.parts_of_stacks(body)
+        for node in body:
+            is_part = any(name.startswith(("dynamic_index_in_dim", "dynamic_update_index_in_dim")) for name in node.calls)
+            assert (node.id in parts) == is_part, node
+        for node_id, operand in parts.items():
+            node = body[node_id]
+            writes = node.calls[0].startswith("dynamic_update")
+            passed = body[node.inputs[operand][0]].outputs[max(0, node.inputs[operand][1])]
+            assert len(passed.shape) == len(node.outputs[0].shape) + (-1 if writes else 1)
+    assert values.parts_of_stacks(program.main) == {}
+
+
+@pytest.mark.parametrize("forward_backward", [False, True])
+def test_the_layer_is_seen_and_not_the_slices_of_its_stacks(forward_backward: bool, tmp_path: Path) -> None:
+    picture = tmp_path / "step.svg"
+    opscope.save(_step("hlo"), picture, forward_backward=forward_backward)
+    text = picture.read_text()
+    assert text.count(">while ×6<") == 2
+    assert len(re.findall(r">closed_call(_\d+)?<", text)) == 2  # the layer, in both halves
+    assert "dynamic_index_in_dim" not in text and "dynamic_update_index_in_dim" not in text
+
+
+@pytest.mark.parametrize("stage", ["jaxpr", "hlo"])
+def test_arrows_and_info_count_the_same(stage: str, tmp_path: Path) -> None:
+    program, picture = _step(stage), tmp_path / "step.svg"
+    opscope.save(program, picture, forward_backward=True)
+    counts = re.findall(r">(?:(\d+) )?saved · ", picture.read_text())
+    assert counts and sum(int(count or 1) for count in counts) == len(saved_for_backward(program))
