@@ -15,12 +15,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
 from opscope.analysis.called_values import CalledValues
-from opscope.analysis.contracted import Contraction, contracted
 from opscope.analysis.derivatives import REDUCING
 from opscope.analysis.forward_index import Forward, ForwardIndex, Origin, Origins, Part
 from opscope.analysis.moved import SLICES
@@ -73,37 +71,6 @@ class _Links(NamedTuple):
 def _linked(program: Program) -> _Links:
     if INFERRED_ATTR in program.attrs:
         return _Links([], {}, {})
-    contraction = contracted(program, lambda details: bool(details.origin()[2]), _reducers(program))
-    links = None if contraction is None else _expanded(contraction, _linked_one_by_one(contraction.program))
-    return _linked_one_by_one(program) if links is None else links
-
-
-def _expanded(contraction: Contraction, links: _Links) -> _Links | None:
-    """The links of a program, from those of its contraction; None if they do not follow from them."""
-    entry = contraction.program.entry
-    here = {link.node: (link.evidence, link.forward) for link in links.backward if link.graph == entry}
-    repeated = {node: (RECOMPUTES, (key,)) for (graph, node), key in links.recomputed.items() if graph == entry}
-    if links.saved or any(graph != entry for _, keys in (*here.values(), *repeated.values()) for graph, _ in keys):
-        return None
-    backward, recomputed = (
-        contraction.expanded({node: (reason, tuple([name for _, name in keys])) for node, (reason, keys) in each.items()})
-        for each in (here, repeated)
-    )
-    if backward is None or recomputed is None:
-        return None
-    keys: dict[tuple[str, ...], tuple[NodeKey, ...]] = {}
-    for _, names in backward.values():
-        if names not in keys:
-            keys[names] = tuple([(entry, name) for name in names])
-    of_entry = [BackwardLink(entry, node, keys[names], reason) for node, (reason, names) in backward.items()]
-    before = list(takewhile(lambda link: link.graph != entry, links.backward))
-    after = [link for link in links.backward[len(before) :] if link.graph != entry]
-    elsewhere = {key: target for key, target in links.recomputed.items() if key[0] != entry}
-    again = {(entry, node): (entry, name) for node, (_, (name,)) in recomputed.items()}
-    return _Links([*before, *of_entry, *after], {**elsewhere, **again}, {})
-
-
-def _linked_one_by_one(program: Program) -> _Links:
     index = ForwardIndex()
     reducers = _reducers(program)
     origins = Origins(graph for graph in program if graph.name not in reducers)

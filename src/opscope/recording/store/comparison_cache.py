@@ -17,7 +17,7 @@ from opscope.limits import decompressed
 from opscope.recording.store.database import COMPARED, open_to_read, open_to_write
 from opscope.recording.store.values import from_json, to_json
 
-MATCHING = 10
+MATCHING = 11
 """Increment when matching changes its results, or diffs their form: results of other versions are ignored."""
 
 
