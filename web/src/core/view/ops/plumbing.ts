@@ -38,6 +38,7 @@ export function findPlumbing({ nodeCount, nodeOp, nodePlace, inputs, outputs, ty
     output[n] = inputs.extra[first];
   }
   shorten(kind, node, output);
+  breakCycles({ kind, node, output }, inputs);
   return { kind, node, output };
 
   /** A value of another dtype is another value, even if its bits are the same. */
@@ -45,6 +46,39 @@ export function findPlumbing({ nodeCount, nodeOp, nodePlace, inputs, outputs, ty
     const place = outputs.start[source] + index;
     if (index < 0 || place >= outputs.start[source + 1] || outputs.start[n + 1] - outputs.start[n] !== 1) return false;
     return types.dtype[outputs.value[place]] !== types.dtype[outputs.value[outputs.start[n]]];
+  }
+}
+
+/** Of tuples that contain themselves, one becomes an ordinary node, so that whoever follows a value gets to its end. */
+function breakCycles({ kind, node }: Plumbing, inputs: ProgramData["inputs"]): void {
+  const begun = new Uint8Array(kind.length);
+  const finished = new Uint8Array(kind.length);
+  const path: number[] = [];
+  const next: number[] = [];
+  for (let n = 0; n < kind.length; n++) {
+    if (kind[n] !== Forwards.Tuple || begun[n]) continue;
+    path.push(n);
+    next.push(0);
+    while (path.length) {
+      const at = path[path.length - 1];
+      begun[at] = 1;
+      const isTuple = kind[at] === Forwards.Tuple;
+      const count = isTuple ? inputs.start[at + 1] - inputs.start[at] : Number(kind[at] === Forwards.Value);
+      const i = next[next.length - 1]++;
+      if (i >= count) {
+        finished[at] = 1;
+        path.pop();
+        next.pop();
+        continue;
+      }
+      const source = isTuple ? inputs.value[inputs.start[at] + i] : node[at];
+      if (kind[source] === Forwards.Nothing || finished[source]) continue;
+      if (begun[source]) kind[at] = Forwards.Nothing;
+      else {
+        path.push(source);
+        next.push(0);
+      }
+    }
   }
 }
 

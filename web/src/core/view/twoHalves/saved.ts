@@ -54,6 +54,8 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
   const isConstant = constants(program);
   const saved = new Map<number, SavedOutput>();
   const waiting: [number, number][] = [];
+  /** For each tuple, the last reader of all of it plus one: tuples of tuples may contain a value many times over. */
+  const readWhole = new Int32Array(nodeCount);
   for (let reader = 0; reader < nodeCount; reader++) {
     if (
       (half[reader] !== Half.Backward && half[reader] !== Half.Recomputed) ||
@@ -66,6 +68,8 @@ export const savedOutputs = memoized((program: ProgramData): ReadonlyMap<number,
       const [node, output] = next;
       if (plumbing.kind[node] === Forwards.Value) waiting.push([plumbing.node[node], plumbing.output[node]]);
       else if (plumbing.kind[node] === Forwards.Tuple) {
+        if (output < 0 && readWhole[node] === reader + 1) continue;
+        if (output < 0) readWhole[node] = reader + 1;
         for (let i = inputs.start[node]; i < inputs.start[node + 1]; i++)
           if (output < 0 || i - inputs.start[node] === output) waiting.push([inputs.value[i], inputs.extra[i]]);
       } else if (half[node] === Half.Forward) {
@@ -98,6 +102,7 @@ export const stacksOf = memoized((program: ProgramData): ReadonlyMap<number, rea
     if (graph === undefined) continue;
     const written = valuesBehind(program, resultOf(program, graph, at - outputs.start[node]));
     for (const value of written) fills(value, at);
+    if (!written.length) continue;
     // What an iteration gets from the one before it, and the first from outside.
     const [last, slot] = written[written.length - 1];
     const operand = parameters.value.subarray(parameters.start[graph], parameters.start[graph + 1]).indexOf(last);
@@ -122,6 +127,8 @@ function resultOf({ graphOutputs }: ProgramData, graph: number, index: number): 
 
 /** Calls in calls are followed no further than this. */
 const DEEPEST_CALL = 16;
+/** A value that a call passes on to itself has no end. */
+const MOST_STEPS = 1000;
 
 /** A value behind what only forwards it, and the same value inside the calls that return it, the outermost first. */
 function valuesBehind(program: ProgramData, value: Value): Value[] {
@@ -129,7 +136,8 @@ function valuesBehind(program: ProgramData, value: Value): Value[] {
   const { plumbing, index } = traitsOf(program);
   const behind: Value[] = [];
   const around: number[] = [];
-  for (let [node, output] = value; ; ) {
+  let [node, output] = value;
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
     const call = around[around.length - 1] ?? -1;
     const parameters =
       call < 0 ? [] : Array.from(index.parameters.value.subarray(...rangeOf(index.parameters.start, calls.value[calls.start[call]])));
@@ -150,6 +158,7 @@ function valuesBehind(program: ProgramData, value: Value): Value[] {
       [node, output] = resultOf(program, calls.value[calls.start[node]], Math.max(0, output));
     }
   }
+  return behind;
 }
 
 const rangeOf = (start: Int32Array, row: number): [number, number] => [start[row], start[row + 1]];
