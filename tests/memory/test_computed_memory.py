@@ -14,7 +14,7 @@ from opscope.memory.report import to_json
 from opscope.memory.schedule import computed_memory
 from opscope.memory.sources import read_memory
 from opscope.memory.xla_files import find_reports, program_of, reported_memory
-from opscope.program import BACKWARD_OF, Link, ProgramBuilder, TensorType
+from opscope.program import BACKWARD_OF, WHOLE, Link, ProgramBuilder, TensorType
 from opscope.readers.hlo import parse_hlo
 
 HLO = ROOT / "tests" / "samples" / "hlo"
@@ -274,3 +274,17 @@ def test_a_branch_that_returns_what_it_is_given_does_not_unite_the_operands_of_b
     (program,) = parse_hlo(text)
     memory = computed_memory(program)
     assert memory.peak_bytes == 4 + 4 * 4000, "both arguments and both results are in memory of their own"
+
+
+def test_tuples_of_tuples_end_although_they_contain_a_value_many_times_over() -> None:
+    """Without counting it once, sixty of them contain it 2⁶⁰ times."""
+    builder = ProgramBuilder("m")
+    graph, type_ = builder.graph("main"), TensorType("f32", (256,))
+    graph.node("p", "parameter", outputs=[type_], role="parameter")
+    graph.node("x", "tanh", [("p", 0)], [type_])
+    for i in range(60):
+        inner = (f"t{i - 1}", WHOLE) if i else ("x", 0)
+        graph.node(f"t{i}", "tuple", [inner, inner], [type_, type_])
+    graph.outputs.append(("t59", 0))
+    memory = computed_memory(builder.build())
+    assert {buffer.name for buffer in memory.buffers} == {"p", "x"}

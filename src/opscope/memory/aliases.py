@@ -237,7 +237,8 @@ class Aliases:
 
 
 def _joined(names: Sequence[Names]) -> Names:
-    return tuple(value for each in names for value in each)
+    """All of them, each once: tuples of tuples may contain a value many times over."""
+    return tuple(dict.fromkeys(value for each in names for value in each))
 
 
 def _first(index: str) -> int:
