@@ -186,6 +186,13 @@ def test_a_missing_file_and_a_directory_without_dumps(run: Run, tmp_path: Path) 
     missing = str(Path("models", "stp.onnx"))
     assert refused(run("info", missing)).endswith("no such file or directory; did you mean 'step.onnx'?")
     assert refused(run("info", "models")).startswith("models: is a directory")
+    (tmp_path / "lost.hlo").symlink_to("nowhere.hlo")
+    assert refused(run("info", "lost.hlo")) == "lost.hlo: is a link that leads to no file"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that can be opened and not be read")
+def test_a_file_that_cannot_be_read_is_named(run: Run) -> None:
+    assert refused(run("info", "/proc/self/mem")) == "/proc/self/mem: cannot be read: Input/output error"
 
 
 @pytest.mark.slow

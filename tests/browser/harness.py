@@ -94,10 +94,17 @@ class Viewer:
 Open = Callable[..., Viewer]
 
 
+PATIENCE = 300
+"""Seconds after which a state will not come any more. No test is judged by it: without it, one that can never pass would keep all others
+from ending."""
+
+
 def until(holds: Callable[[], Any]) -> Any:
     """Ask again until it holds (a page under a strict policy cannot be asked to tell by itself)."""
+    end = time.monotonic() + PATIENCE
     while True:
         found = holds()
         if found:
             return found
+        assert time.monotonic() < end, f"still {found!r} after {PATIENCE} seconds"
         time.sleep(0.02)

@@ -21,6 +21,15 @@ HEAD_BYTES = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"
 
 
+def first_bytes(path: Path, count: int = HEAD_BYTES) -> bytes:
+    """How a file begins, as it is stored."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(count)
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}", str(path)) from None
+
+
 class Source:
     """A file, a directory, standard input ("-"), a pipe or bytes in memory. Gzip is decompressed transparently.
 
@@ -42,6 +51,8 @@ class Source:
                 raise SourceError("standard input is closed; pipe a source into it", self.name)
             return self._streamed(sys.stdin.buffer)
         if not self.path.exists():
+            if self.path.is_symlink():
+                raise SourceError("is a link that leads to no file", self.name)
             raise SourceError(f"no such file or directory{suggest_file(self.path)}", self.name)
         if self.path.is_char_device() or self.path.is_block_device():
             raise SourceError("is a device; expected a file, a directory or a pipe", self.name)

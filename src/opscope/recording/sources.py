@@ -8,6 +8,7 @@ from opscope.demo import source_path
 from opscope.errors import SourceError, in_source
 from opscope.naming import checks_keywords
 from opscope.plugin import Progress
+from opscope.readers.source import first_bytes
 from opscope.recording.dumps import dumps, find_dump
 from opscope.recording.model import Recording
 from opscope.recording.store.database import is_recording
@@ -63,5 +64,4 @@ def split_at(source: str) -> tuple[str, str]:
 def _is_store(path: Path) -> bool:
     if not path.is_file():
         return False
-    with path.open("rb") as stream:
-        return path.suffix == ".opscope" or is_recording(stream.read(_HEADER_BYTES))
+    return path.suffix == ".opscope" or is_recording(first_bytes(path, _HEADER_BYTES))

@@ -15,8 +15,7 @@ from pathlib import Path
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.plugin import Plugin, outside_rows
-
-_HEAD_BYTES = 1 << 16
+from opscope.readers.source import first_bytes
 
 
 @dataclass(frozen=True)
@@ -29,10 +28,7 @@ class Dump(Plugin):
 
     def takes_file(self, path: Path) -> bool:
         """Whether this file is a dump by itself."""
-        if not self.file_sign or not path.is_file():
-            return False
-        with path.open("rb") as stream:
-            return re.search(self.file_sign, stream.read(_HEAD_BYTES)) is not None
+        return bool(self.file_sign) and path.is_file() and re.search(self.file_sign, first_bytes(path)) is not None
 
 
 TORCH = Dump(
