@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import random
@@ -60,14 +61,19 @@ def _bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def _words(data: bytes, rng: random.Random) -> bytes:
-    """Replace, remove, repeat or exchange words of a text."""
+    """Replace, remove, repeat, copy or exchange words of a text. A copied name makes programs that are well formed and strange: a value
+    that is its own operand, a computation that calls itself."""
     words = [match.span() for _ in range(2) if (match := _WORD.search(data, rng.randrange(len(data) + 1)))]
     if len(set(words)) < 2:
         return _bytes(data, rng)
     (a, b), (c, d) = sorted(words)
-    action = rng.randrange(4)
+    action = rng.randrange(6)
     if action == 0:
         return data[:a] + rng.choice(WORDS) + data[b:]
+    if action == 4:
+        return data[:a] + data[c:d] + data[b:]
+    if action == 5:
+        return data[:c] + data[a:b] + data[d:]
     if action == 1:
         return data[:a] + data[b:]
     if action == 2:
@@ -81,24 +87,33 @@ def _json(data: bytes, rng: random.Random) -> bytes:
     return json.dumps(document).encode()
 
 
-def _damage(document: Any, rng: random.Random) -> None:
-    """Replace, remove, repeat or exchange one value, somewhere."""
+def _path(document: Any, rng: random.Random) -> list[tuple[Any, Any]]:
+    """The way to a value, somewhere: what holds it, and its key there."""
     at = document
     path: list[tuple[Any, Any]] = []
     while isinstance(at, dict | list) and at and (rng.random() < 0.9 or not path):
         key = rng.choice(list(at)) if isinstance(at, dict) else rng.randrange(len(at))
         path.append((at, key))
         at = at[key]
+    return path
+
+
+def _damage(document: Any, rng: random.Random) -> None:
+    """Replace, remove, repeat, copy or exchange one value, somewhere."""
+    path = _path(document, rng)
     if not path:
         return
     holder, key = path[-1]
-    action = rng.randrange(5)
+    action = rng.randrange(6)
     if action == 0:
         del holder[key]
     elif action == 1 and isinstance(holder, list):
         holder.insert(rng.randrange(len(holder) + 1), holder[key])
     elif action == 2 and len(path) > 1:
         holder[key] = path[rng.randrange(len(path) - 1)][1]
+    elif action == 5:
+        other, place = _path(document, rng)[-1]
+        holder[key] = copy.deepcopy(other[place])
     elif action == 3 and isinstance(holder, dict):
         holder[rng.choice(("", "name", "id", "x" * 300, "\ud800"))] = holder.pop(key)
     else:
