@@ -293,6 +293,20 @@ def test_the_lane_and_the_graph_are_linked(viewer: Viewer, memory: Memory) -> No
     until(lambda: viewer.idle()["selectedNode"] == "while.15")
 
 
+def test_what_the_keys_outlined_does_not_stay_outlined(viewer: Viewer, memory: Memory) -> None:
+    """Going to a node shows that node, and not also the edges of the step that was looked at before."""
+    viewer.page.mouse.move(5, 5)
+    canvas = viewer.page.get_by_role("application", name="Graph", exact=True)
+    until(lambda: viewer.idle()["selectedNode"] == memory.step_at(memory.peak))
+    at_the_peak = canvas.screenshot()
+    slider(viewer).focus()
+    viewer.key("End")
+    until(lambda: canvas.screenshot() != at_the_peak)
+    slider(viewer).focus()
+    viewer.press("Go to the peak")
+    until(lambda: canvas.screenshot() == at_the_peak)
+
+
 def test_a_part_of_the_lane_is_highlighted_on_the_graph(viewer: Viewer, memory: Memory) -> None:
     canvas = viewer.page.get_by_role("application", name="Graph", exact=True)
     before = canvas.screenshot()

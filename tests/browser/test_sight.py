@@ -9,7 +9,9 @@ import pytest
 
 from browser.harness import Open, Viewer
 from browser.samples import network
+from opscope.demo import source_path
 from opscope.program import Program, ProgramBuilder, TensorType
+from opscope.recording.sources import open_recording
 
 SIZES = [(900, 700), (1600, 1000), (3840, 2160)]
 
@@ -150,3 +152,16 @@ def test_the_context_menu_is_next_to_its_box(compiled: Viewer) -> None:
     compiled.page.mouse.click(x, y, button="right")
     menu: dict[str, Any] = compiled.page.get_by_role("menu", name="Context menu").bounding_box()
     assert not menu["x"] < x < menu["x"] + menu["width"]
+
+
+def test_a_recording_opens_with_forward_beside_backward_as_its_program_does(open_file: Open) -> None:
+    """And so do its passes when one steps through them."""
+    recording = open_recording(source_path("demo:passes"))
+    viewer = open_file(recording)
+    first = viewer.idle()
+    assert first["options"]["forwardBackward"] is True and first["pass"] == 0
+    assert {"g:forward", "g:backward", "g:forward/Block", "g:backward/Block"} <= set(first["expanded"]), "both halves, equally deep"
+    later = viewer.press("Next change")
+    assert later["options"]["forwardBackward"] is True and later["pass"] > 0
+    assert viewer.press("Previous change")["pass"] == 0
+    assert viewer.press("Forward beside backward")["options"]["forwardBackward"] is False

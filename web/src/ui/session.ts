@@ -278,6 +278,7 @@ export class Session {
   async goTo(node: number, graph: string): Promise<void> {
     const { shown } = this;
     if (!shown) return;
+    this.pointing.outline(-1);
     const box = shown.result.boxOfNode[node] ?? -1;
     if (shown.hasBoxFor(node)) {
       this.selectItem(box, false, true);

@@ -63,8 +63,8 @@ export interface ProgramSummary extends ParameterCounts {
   /** Does its file have edge overlays? Do its types have layouts? */
   readonly overlays: boolean;
   readonly layouts: boolean;
-  /** Is it best seen at first with forward beside backward? */
-  readonly opensInHalves: boolean;
+  /** Is it best seen at first with forward beside backward? Said when it is loaded, not of each pass that is turned to. */
+  readonly opensInHalves?: boolean;
   /** Names of the metrics that it can be coloured by. */
   readonly metrics: readonly string[];
   readonly decodeMs: number;

@@ -9,7 +9,6 @@ import type { Destinations } from "./destinations";
 import type { RemoteDetails } from "./details";
 import { programFacts } from "./facts";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
-import { opensInHalves } from "../../core/view/twoHalves/columns";
 import { halvesGrouping } from "../../core/view/twoHalves/halves";
 import type { Cells } from "./cells";
 import type { ShownMemory } from "./memory";
@@ -93,7 +92,6 @@ export class EngineState {
       metrics: metricsOf(program).map(({ name }) => name),
       overlays: (program.looks?.overlays.length ?? 0) > 0,
       layouts: program.types.layout.some((text) => program.strings.at(text) !== ""),
-      opensInHalves: !this.passes && opensInHalves(program),
       decodeMs,
       ...(this.passes ? { passes: this.passes.rows } : {}),
     };

@@ -1,5 +1,6 @@
 /** Loads programs and node data. */
 import { LayoutCache } from "../../../core/layout";
+import { opensInHalves } from "../../../core/view/twoHalves/columns";
 import { open } from "../passes";
 import type { Handler } from "./handler";
 import { turnTo } from "./turn";
@@ -15,7 +16,7 @@ export const load: Handler<"load"> = async (state, { at }, { progress }) => {
   state.layouts = new LayoutCache();
   if ("passes" in opened) await turnTo(state, { index: 0, mode: "after", colours: false });
   else state.use(opened.program, opened.remote);
-  return state.summary(performance.now() - start);
+  return { ...state.summary(performance.now() - start), opensInHalves: opensInHalves(state.index.program) };
 };
 
 /** Tensor names are details, which may not have been fetched yet. */
