@@ -17,6 +17,8 @@ from opscope.analysis.groupings import MODULE, OP
 from opscope.analysis.index_ops import POSITION_AND_MASK
 from opscope.analysis.info import info_of
 from opscope.analysis.structure import STRUCTURE, add_structure, with_structure
+from opscope.analysis.structure.align import align
+from opscope.analysis.structure.wiring import Kinds, Wiring
 from opscope.program import Path, Program, ProgramBuilder, TensorType
 from opscope.render.wire.program import encode_wire
 
@@ -188,6 +190,22 @@ def test_a_hub_and_a_wide_level_do_not_stop_the_search() -> None:
 
 
 @pytest.mark.slow
+def test_what_lies_after_both_of_two_blocks_is_in_neither() -> None:
+    """Three chains, each connected with the end of the one before it: the last begins after the second block. It was a row without nodes,
+    which the search for blocks cannot go on with (two HLO modules of Llama ended there)."""
+    builder = ProgramBuilder("m")
+    graph = builder.graph("main")
+    for name, inputs in (("a0", ""), ("a1", "a0"), ("b0", ""), ("b1", "a0"), ("b2", "b1"), ("c0", ""), ("c1", "b2"), ("c2", "c1")):
+        graph.node(name, "op", [(inputs, 0)] if inputs else [], [TensorType("f32", (4,))])
+    for name, inputs in (("d0", ""), ("d1", "c2"), ("d2", "d1"), ("e0", ""), ("e1", "d2"), ("e2", "e1")):
+        graph.node(name, "op", [(inputs, 0)] if inputs else [], [TensorType("f32", (4,))])
+    program = builder.build()
+    place = program.main.position
+    orbits = [[place[name] for name in names.split()] for names in ("a0 a1", "b0 b1 b2", "c0 c1 c2", "d0 d1 d2", "e0 e1 e2")]
+    rows = align(Wiring(program.main, Kinds(program)), orbits, 2)
+    assert rows and all(max(row) >= 0 for row in rows)
+
+
 def test_the_default_grouping_of_a_program_without_names_is_its_structure(run: Run, tmp_path: object) -> None:
     plain = nameless(chain(12))
     wire = read_program(encode_wire(enrich(plain)))

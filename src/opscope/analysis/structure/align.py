@@ -46,7 +46,7 @@ class _Alignment:
             for i, node in enumerate(self._orbits[number], first):
                 if 0 <= i < self._count:
                     row[i] = node
-            if row.count(ABSENT) <= _MOST_ABSENT:
+            if row.count(ABSENT) <= min(_MOST_ABSENT, self._count - 1):  # of two blocks, it may be in none
                 rows.append(row)
         return rows
 
