@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
+from opscope.analysis.origins import CALL, EVIDENCE, LINE, Key, Origin, level_of
 from opscope.ops import facts_of, plain_name
-from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Details, Frame, Graph, Node, NodeKey, Path, details_of
+from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, Node, NodeKey
 
 _MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
@@ -19,83 +20,8 @@ _CONTRACTIONS = frozenset({"dot", "dot_general", "convolution", "conv_general_di
 _SUMS = frozenset({"add", "add_any"})
 """Operations that add the gradients of several uses."""
 
-Evidence: TypeAlias = tuple[object, ...]
-Key: TypeAlias = int
-"""The number of a piece of evidence. Scopes and stacks of source lines are long, and each is compared very often."""
 Shape: TypeAlias = tuple[int | str, ...]
 _MOST_COMPARED = 24
-_CALL = "call"
-_CALLERS = 2
-"""How far the line of a custom_vjp's call is from those of its forward function."""
-
-
-class Origin(NamedTuple):
-    """Where a node comes from, according to its details: keys to find related nodes by, from the strongest to the weakest.
-
-    Each kind of evidence has a key with the primitive and one without: the derivative of a multiply is a multiply.
-    """
-
-    direction: str
-    keys: tuple[tuple[str, Key, Key], ...]
-    shared: frozenset[Key]
-    """The keys without the primitive, and `called_from`."""
-    called_from: tuple[Key, ...]
-    """The lines that called the line of the node. The backward function of a custom_vjp has the line of the call."""
-    place: Key
-    """The strongest evidence without the primitive."""
-    primitive: str
-
-
-class Origins:
-    """Where the nodes of graphs come from. Nodes share details, and details of equal evidence have one origin: a large step has millions
-    of nodes, which differ in their layers more than within one."""
-
-    def __init__(self, graphs: Iterable[Graph]) -> None:
-        self._numbers: dict[Evidence, Key] = {}
-        self._of_evidence: dict[tuple[object, ...], Origin] = {}
-        known = self._of_details = dict[int, Origin]()
-        for graph in graphs:
-            for op, details in zip(graph.ops, details_of(graph.nodes), strict=True):
-                if id(details) not in known:
-                    known[id(details)] = self._origin(op, details)
-        self.directions = {origin.direction for origin in self._of_evidence.values()}
-        if RECOMPUTED in self.directions:  # what is recomputed is evidence for those that are looked up after it, and not before
-            self._of_details = {key: Origin(*origin) for key, origin in known.items()}
-
-    def of(self, graph: Graph) -> list[Origin]:
-        """The origin of each node."""
-        return list(map(self._of_details.__getitem__, map(id, details_of(graph.nodes))))
-
-    def _origin(self, op: str, details: Details) -> Origin:
-        name, stack, direction, scope, frames = details.origin()
-        primitive = (name or op).partition(";")[0].rpartition("/")[2]
-        evidence = (direction, primitive, stack, scope, frames)
-        origin = self._of_evidence.get(evidence)
-        if origin is None:
-            origin = self._of_evidence[evidence] = _origin_of(direction, primitive, stack, scope, frames, self._number)
-        return origin
-
-    def _number(self, evidence: Evidence) -> Key:
-        return self._numbers.setdefault(evidence, len(self._numbers))
-
-
-def _origin_of(
-    direction: str, primitive: str, stack: str, scope: Path, frames: tuple[Frame, ...], number: Callable[[Evidence], Key]
-) -> Origin:
-    """`stack` is the number of XLA's frames, which include columns, so they separate `(x - m) * rsqrt(v)`."""
-    places: list[tuple[str, Evidence]] = []
-    if stack:
-        places.append(("place", (scope, stack)))
-    if frames:
-        places.append(("place", (scope, frames)))
-        places.append(("line", (scope, frames[0])))  # jax.checkpoint adds frames of its own
-        places.append(("call", (_CALL, frames[0])))
-    places.append(("scope", (scope,)))
-    if frames:
-        places.append(("source", (frames,)))
-    keys = tuple([(kind, number((*evidence, primitive)), number(evidence)) for kind, evidence in places])
-    callers = tuple([number((_CALL, frame)) for frame in frames[1 : 1 + _CALLERS]])
-    return Origin(direction, keys, frozenset([key for *_, key in keys]).union(callers), callers, keys[0][2], primitive)
 
 
 class Forward:
@@ -126,7 +52,8 @@ class Forward:
 
     def is_one_with(self, other: Forward) -> bool:
         """Whether two nodes come from one operation of the source."""
-        return self.origin.keys[0][1] == other.origin.keys[0][1]
+        mine, its = self.origin, other.origin
+        return mine.place == its.place and mine.primitive == its.primitive
 
 
 Value: TypeAlias = Forward | NodeKey
@@ -134,10 +61,10 @@ Value: TypeAlias = Forward | NodeKey
 
 
 class _Relatives(NamedTuple):
-    """Forward nodes, those of the same primitive first, and the evidence that relates a backward node to them."""
+    """Forward nodes, those of the same primitive first, and the level of evidence that relates a backward node to them."""
 
     nodes: tuple[Forward, ...]
-    evidence: str
+    level: int
     key: Key
     """What they share."""
     helper: bool
@@ -205,28 +132,42 @@ class Part:
             known.clear()
 
 
+_Rows: TypeAlias = dict[Key, list[Forward]]
+_RowsOfPrimitives: TypeAlias = dict[tuple[Key, str], list[Forward]]
+
+
 class ForwardIndex:
     """Forward nodes by what they share with their backward nodes."""
 
     def __init__(self) -> None:
-        self.by_key: dict[tuple[bool, Key], list[Forward]] = {}
-        """The first is whether they are helpers."""
         self.parts: dict[str, Part] = {}
-        self._rows: dict[tuple[int, bool], list[list[Forward]]] = {}
+        self._added: tuple[list[Forward], list[Forward]] = ([], [])
+        """The forward nodes that are not helpers, and those that are, in the order in which they were added."""
+        self._rows: dict[tuple[bool, int], tuple[_Rows, _RowsOfPrimitives]] = {}
+        """By whether they are helpers and the level of evidence, the forward nodes by their evidence, without the primitive and with it.
+        Most levels are never asked for."""
         self._relatives: dict[int, _Relatives] = {}
+        self._of_rows: dict[tuple[Key, str, bool, int], _Relatives] = {}
+        """Relatives by evidence, primitive, whether they are helpers and how many nodes had this evidence: later there may be more."""
         self._preceding: dict[tuple[Key, tuple[tuple[Forward, ...], ...]], _Before] = {}
         self.prepared: list[tuple[Part, Node]] = []
         """Backward nodes through which no gradient flows yet."""
 
     def add(self, part: Part, node: Node, origin: Origin, helper: bool) -> None:
         forward = part.forward[node.id] = part.own[node.id] = Forward(part, node, origin, helper)
-        rows = self._rows.get((id(origin), helper))
-        if rows is None:
-            keys = [key for kind, *pair in origin.keys if kind != _CALL for key in pair]
-            keys += origin.called_from
-            rows = self._rows[id(origin), helper] = [self.by_key.setdefault((helper, key), []) for key in keys]
-        for row in rows:
-            row.append(forward)
+        self._added[helper].append(forward)
+        for (is_helper, level), (rows, of_primitives) in self._rows.items():
+            if is_helper == helper:
+                _put(forward, level, rows, of_primitives)
+
+    def rows(self, helper: bool, level: int) -> tuple[_Rows, _RowsOfPrimitives]:
+        """Forward nodes by the evidence at a level, in the order in which they were added."""
+        tables = self._rows.get((helper, level))
+        if tables is None:
+            tables = self._rows[helper, level] = ({}, {})
+            for forward in self._added[helper]:
+                _put(forward, level, *tables)
+        return tables
 
     def find(self, part: Part, node: Node, origin: Origin) -> tuple[tuple[Forward, ...], str]:
         """Forward nodes and evidence for a backward node. Its backward operands must have been looked up before it."""
@@ -246,7 +187,7 @@ class ForwardIndex:
         # A forward value that only gets another shape is being prepared; no gradient flows through it yet.
         gradient = True in [step.gradient for step in steps] if steps else len(read) != 1 or facts_of(node.op).category != "shape"
         forward: Sequence[Forward] = relatives.nodes
-        if relatives.evidence == _CALL and (users := [user for each in read for user in each.users()]):
+        if relatives.level == CALL and (users := [user for each in read for user in each.users()]):
             forward = _sharing(users, relatives.key) or forward
         elif len(forward) > 1:
             values = _values_read(part, node)
@@ -258,7 +199,7 @@ class ForwardIndex:
         of_steps[node.id] = _Step(origin.place, links, gradient)
         if not gradient:
             self.prepared.append((part, node))
-        return links, relatives.evidence if links else "none"
+        return links, EVIDENCE[relatives.level] if links else "none"
 
     def prepared_for(self, part: Part, node: Node, links: Mapping[NodeKey, tuple[Forward, ...]]) -> tuple[Forward, ...]:
         """The operations whose derivatives read what a node only prepares: the divisor that is broadcast again for dx = dy / b is part of
@@ -272,17 +213,23 @@ class ForwardIndex:
         """Forward nodes by the strongest evidence there is; helpers only if that evidence leads to nothing else, and what is only computed
         again only if the line does not either: jax.checkpoint gives it the frames of the backward half."""
         recomputed = None
-        for evidence, strict, loose in origin.keys:
-            for helper in (False, True):
-                same = self.by_key.get((helper, strict), [])[:_MOST_COMPARED]
-                others = self.by_key.get((helper, loose), [])[:_MOST_COMPARED]
-                if not others or (recomputed is not None and (helper or evidence != "line")):
+        for level in origin.levels:
+            key = origin.key(level)
+            for helper in (False, True) if self._added[True] else (False,):
+                rows, of_primitives = self.rows(helper, level)
+                nodes = rows.get(key)
+                if nodes is None or (recomputed is not None and (helper or level != LINE)):
                     continue
-                relatives = _Relatives(tuple(dict.fromkeys([*same, *others])), evidence, loose, helper, frozenset(same))
-                if evidence != "place" or any(each.origin.direction != RECOMPUTED for each in relatives.nodes):
+                known = (key, origin.primitive, helper, len(nodes))
+                relatives = self._of_rows.get(known)
+                if relatives is None:
+                    same = of_primitives.get((key, origin.primitive), [])[:_MOST_COMPARED]
+                    every = tuple(dict.fromkeys([*same, *nodes[:_MOST_COMPARED]]))
+                    relatives = self._of_rows[known] = _Relatives(every, level, key, helper, frozenset(same))
+                if EVIDENCE[level] != "place" or any(each.origin.direction != RECOMPUTED for each in relatives.nodes):
                     return relatives
                 recomputed = relatives
-        return recomputed or _Relatives((), "", -1, False, frozenset())
+        return recomputed or _NO_RELATIVES
 
     def _results_read(self, part: Part, node: Node, origin: Origin, values: Iterable[Value]) -> list[Forward]:
         """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x). A result that is used
@@ -314,7 +261,7 @@ class ForwardIndex:
             return reading
         if gradient and (reshaped := _reshaped(part, node)):
             # A gradient that nothing precedes is that of the loss, the last of all.
-            candidates = chain(units, _lazily(before)) if steps else reversed(self.by_key[relatives.helper, relatives.key])
+            candidates = chain(units, _lazily(before)) if steps else reversed(self.rows(relatives.helper, relatives.level)[0][relatives.key])
             for each in candidates:
                 if _is_transposed(node, reshaped, each):
                     return [each]
@@ -331,7 +278,7 @@ class ForwardIndex:
             or _first([step.forward for step in steps if set(units).issuperset(step.forward)])
             or [each for each in relatives.nodes if each in relatives.same_primitive]
             or [each for each in relatives.nodes if each.node.op == node.op]
-            or (relatives.nodes if relatives.evidence == "place" else ())
+            or (relatives.nodes if EVIDENCE[relatives.level] == "place" else ())
         )
 
     def _before(self, steps: Sequence[_Step], relatives: _Relatives) -> _Before:
@@ -347,10 +294,26 @@ class ForwardIndex:
 
 def _sharing(nodes: Iterable[Forward], key: Key) -> tuple[Forward, ...]:
     """Those that share this evidence, in their order."""
-    return tuple([each for each in nodes if key in each.origin.shared])
+    level = level_of(key)
+    if level == CALL:
+        return tuple([each for each in nodes if each.origin.has(key)])
+    return tuple([each for each in nodes if each.origin.key(level) == key])
 
 
+_NO_RELATIVES = _Relatives((), CALL, -1, False, frozenset())
 _NOTHING_BEFORE = _Before((), -1)
+
+
+def _put(forward: Forward, level: int, rows: _Rows, of_primitives: _RowsOfPrimitives) -> None:
+    """Add a node to the rows of a level. The line that a node is on calls nothing: only those that called it count."""
+    origin = forward.origin
+    if level == CALL:
+        for key in origin.called_from:
+            rows.setdefault(key, []).append(forward)
+    elif level in origin.levels:
+        key = origin.key(level)
+        rows.setdefault(key, []).append(forward)
+        of_primitives.setdefault((key, origin.primitive), []).append(forward)
 
 
 def _lazily(before: _Before) -> Iterator[Forward]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from opscope.analysis.called_values import CalledValues, Place
-from opscope.analysis.forward_index import Forward, ForwardIndex, Origin, Part
+from opscope.analysis.forward_index import Forward, ForwardIndex, Part
+from opscope.analysis.origins import Origin
 from opscope.program import Graph, Node, ValueRef
 
 
@@ -19,9 +20,9 @@ class Repeats:
         """The forward node, or None for what only the derivative needs. Of several nodes that could be meant (three products on one
         line), the first that nothing else of the graph repeats is."""
         operands = [self._place(part.graph, ref) for ref in node.inputs]
-        for _, strict, _ in origin.keys:
+        for level in origin.levels:
             best: tuple[int, bool] | None = None
-            for each in self._index.by_key.get((False, strict), ()):
+            for each in self._index.rows(False, level)[1].get((origin.key(level), origin.primitive), ()):
                 agreeing = self._agreeing(part, node, operands, each)
                 if agreeing is None:
                     continue

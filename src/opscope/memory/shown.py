@@ -56,12 +56,11 @@ def is_worth_computing(program: Program) -> bool:
     """Whether memory is worth computing before somebody asks: the nodes have types and are in the order in which they run, and it takes a
     second."""
     attrs = program.attrs
-    if not any(node.outputs for node in program.main):  # a profile
+    if len(program.main) > _MOST_UNASKED or not any(program.main.types):  # a profile has no types
         return False
     if ALLOCATOR in attrs:
-        return _SOURCE in vars(program) and len(program.main) <= _MOST_UNASKED
-    has_order = attrs.get("is_scheduled") == "true" or GENERATED_BY in attrs or any(node.op.startswith("aten.") for node in program.main)
-    return has_order and len(program.main) <= _MOST_UNASKED
+        return _SOURCE in vars(program)
+    return attrs.get("is_scheduled") == "true" or GENERATED_BY in attrs or any(op.startswith("aten.") for op in program.main.ops)
 
 
 def _enriched(program: Program, recording: Recording | None) -> Program:

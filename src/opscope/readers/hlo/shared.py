@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from opscope.program import Frame
+from opscope.program import Frame, Path
 from opscope.readers.hlo.details import (
     BEFORE_SHAPE,
     METADATA,
@@ -86,6 +86,11 @@ class Around:
             self._members = decoded_around(self.before + _START, self.after[len(self._name) :]) or {}
         return self._members
 
+    def stack(self) -> str | None:
+        """The number of XLA's frames, which may be empty; None if a tail has to be decoded as a whole."""
+        members = self._members or self._decode()
+        return members.get("metadata.stack_frame_id", "") if members else None
+
     def varies(self, modules: str) -> tuple[Hashable, str, str] | None:
         if not (self._members or self._decode()):
             return None
@@ -126,6 +131,14 @@ class SharedDetails(HloDetails, tuple[str, Around]):  # type: ignore[misc]
 
     def _scope(self) -> Scope:
         return self[1].scope(self[0])
+
+    def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
+        modules, around = self[0], self[1]
+        stack = around.stack()
+        if stack is None:
+            return super().origin()
+        scope = self._scope()
+        return around.op_name(modules), stack, scope.direction, scope.path, around.source(modules)
 
     @property
     def _settings_text(self) -> str:

@@ -1,0 +1,125 @@
+"""Where nodes come from, as numbers: the evidence that a backward node may share with forward nodes (see gradients.py).
+
+A large step has millions of nodes, each with a scope and a stack of source lines. Both get a number once, and evidence is a number made of
+those. There are several levels of it, from the strongest to the weakest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+from opscope.program import RECOMPUTED, Details, Frame, Graph, Path, details_of
+
+Key: TypeAlias = int
+"""A piece of evidence: the numbers of what it consists of, and its level in the lowest bits."""
+STACK, FRAMES, LINE, CALL, SCOPE, SOURCE = range(6)
+EVIDENCE = ("place", "place", "line", "call", "scope", "source")
+"""The names of the levels: the scope with XLA's frames, which include columns, so they separate `(x - m) * rsqrt(v)`; with the source
+lines; with the innermost of them, as jax.checkpoint adds frames of its own. A line that the innermost one called; the scope alone; the
+source lines alone."""
+_LEVELS = {
+    (False, False): (SCOPE,),
+    (True, False): (STACK, SCOPE),
+    (False, True): (FRAMES, LINE, CALL, SCOPE, SOURCE),
+    (True, True): (STACK, FRAMES, LINE, CALL, SCOPE, SOURCE),
+}
+"""The levels that there are, by whether a node has a stack of XLA's and source lines."""
+_WITH_SCOPE = (True, True, True, False, True, False)
+_LEVEL_BITS, _NUMBER_BITS = 3, 40
+_CALLERS = 2
+"""How far the line of a custom_vjp's call is from those of its forward function."""
+
+
+def level_of(key: Key) -> int:
+    return key & (1 << _LEVEL_BITS) - 1
+
+
+class _Location(NamedTuple):
+    """What evidence consists of, except scope and primitive."""
+
+    levels: tuple[int, ...]
+    offsets: tuple[int, ...]
+    """At each level, the evidence without the scope."""
+    called_from: tuple[Key, ...]
+    """The lines that called the line of the node. The backward function of a custom_vjp has the line of the call."""
+
+
+class Origin:
+    """Where a node comes from, according to its details. At each level, evidence is stronger with the primitive than without: the derivative
+    of a multiply is a multiply."""
+
+    __slots__ = ("_location", "_scope", "direction", "place", "primitive")
+
+    def __init__(self, direction: str, primitive: str, scope: int, location: _Location) -> None:
+        self.direction = direction
+        self.primitive = primitive
+        self._scope = scope
+        self._location = location
+        self.place = scope + location.offsets[location.levels[0]]
+        """The strongest evidence without the primitive."""
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        return self._location.levels
+
+    @property
+    def called_from(self) -> tuple[Key, ...]:
+        return self._location.called_from
+
+    def key(self, level: int) -> Key:
+        """The evidence at a level, without the primitive."""
+        offset = self._location.offsets[level]
+        return self._scope + offset if _WITH_SCOPE[level] else offset
+
+    def has(self, key: Key) -> bool:
+        """Whether the node shares this evidence, or was called from there."""
+        level = level_of(key)
+        return self.key(level) == key or (level == CALL and key in self._location.called_from)
+
+    def copy(self) -> Origin:
+        return Origin(self.direction, self.primitive, self._scope, self._location)
+
+
+class Origins:
+    """Where the nodes of graphs come from. Nodes share details, and details of equal evidence have one origin."""
+
+    def __init__(self, graphs: Iterable[Graph]) -> None:
+        self._scopes: dict[Path, int] = {}
+        self._stacks: dict[str, int] = {}
+        self._frames: dict[Frame | tuple[Frame, ...], int] = {}
+        self._locations: dict[tuple[str, tuple[Frame, ...]], _Location] = {}
+        self._of_evidence: dict[tuple[str, str, int, int], Origin] = {}
+        known = self._of_details = dict[int, Origin]()
+        for graph in graphs:
+            for op, details in zip(graph.ops, details_of(graph.nodes), strict=True):
+                if id(details) not in known:
+                    known[id(details)] = self._origin(op, details)
+        self.directions = {origin.direction for origin in self._of_evidence.values()}
+        if RECOMPUTED in self.directions:  # what is recomputed is evidence for those that are looked up after it, and not before
+            self._of_details = {key: origin.copy() for key, origin in known.items()}
+
+    def of(self, graph: Graph) -> list[Origin]:
+        """The origin of each node."""
+        return list(map(self._of_details.__getitem__, map(id, details_of(graph.nodes))))
+
+    def _origin(self, op: str, details: Details) -> Origin:
+        name, stack, direction, path, frames = details.origin()
+        primitive = (name or op).partition(";")[0].rpartition("/")[2]
+        scope = self._scopes.setdefault(path, len(self._scopes))
+        location = self._locations.get((stack, frames))
+        if location is None:
+            location = self._locations[stack, frames] = self._location(stack, frames)
+        evidence = (direction, primitive, scope, id(location))
+        origin = self._of_evidence.get(evidence)
+        if origin is None:
+            origin = self._of_evidence[evidence] = Origin(direction, primitive, scope << _NUMBER_BITS, location)
+        return origin
+
+    def _location(self, stack: str, frames: tuple[Frame, ...]) -> _Location:
+        whole = self._frames.setdefault(frames, len(self._frames))
+        lines = [self._frames.setdefault(frame, len(self._frames)) for frame in frames[: 1 + _CALLERS]]
+        line = lines[0] if lines else whole
+        numbers = (self._stacks.setdefault(stack, len(self._stacks)), whole, line, line, 0, whole)
+        offsets = tuple([number << _LEVEL_BITS | level for level, number in enumerate(numbers)])
+        return _Location(_LEVELS[bool(stack), bool(frames)], offsets, tuple([number << _LEVEL_BITS | CALL for number in lines[1:]]))
