@@ -261,7 +261,8 @@ class ForwardIndex:
             return reading
         if gradient and (reshaped := _reshaped(part, node)):
             # A gradient that nothing precedes is that of the loss, the last of all.
-            candidates = chain(units, _lazily(before)) if steps else reversed(self.rows(relatives.helper, relatives.level)[0][relatives.key])
+            related = self.rows(relatives.helper, relatives.level)[0]
+            candidates = chain(units, _lazily(before)) if steps else reversed(related[relatives.key])
             for each in candidates:
                 if _is_transposed(node, reshaped, each):
                     return [each]

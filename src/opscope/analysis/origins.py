@@ -46,8 +46,8 @@ class _Location(NamedTuple):
 
 
 class Origin:
-    """Where a node comes from, according to its details. At each level, evidence is stronger with the primitive than without: the derivative
-    of a multiply is a multiply."""
+    """Where a node comes from, according to its details. At each level, evidence is stronger with the primitive than without it: the
+    derivative of a multiply is a multiply."""
 
     __slots__ = ("_location", "_scope", "direction", "place", "primitive")
 
