@@ -51,6 +51,29 @@ describe("wide boxes", () => {
     expect(layoutFlat(chain([], STEPS)).width).toBeLessThanOrEqual(Math.max(WIDE, WIDEST));
   });
 
+  it("go to the middle although a line passes beside them", () => {
+    // A wide frame, a narrower one below it, which enters it at the left end, and a line from above both to below both.
+    const edges = [
+      [0, 1],
+      [1, 2],
+      [2, 3],
+      [0, 3],
+    ] as const;
+    const graph = flatGraph(
+      { nodeCount: 4, edges: [...edges] },
+      {
+        width: Float64Array.of(100, 4000, 1400, 100),
+        sourcePort: Float64Array.of(0, -1900, 0, 0),
+        targetPort: Float64Array.of(0, 0, 0, 0),
+      },
+    );
+    const layout = layoutFlat(graph);
+    expect(Math.abs(layout.x[2] - layout.x[1])).toBeLessThan(100);
+    const boxes = boxesOf(graph, layout);
+    expect(overlaps(boxes, [0, 1, 2, 3])).toEqual([]);
+    expect(linesThroughBoxes(graph, layout, boxes, [0, 1, 2, 3])).toEqual([]);
+  });
+
   it("let lines from the frame pass beside all of them", () => {
     // The line to box k + 2 passes box k on its left and box k + 1 on its right.
     const ports = Array.from({ length: STEPS - 2 }, (_, i) => STEPS + i);

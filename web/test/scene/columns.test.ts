@@ -88,6 +88,21 @@ describe("pages", () => {
     expect(first.map((row) => row.length)).toEqual([3, 1]);
   });
 
+  it("have what is left beside a narrow row on both sides of it", () => {
+    const { visible, flow } = frames([
+      { across: 1600, boxes: 200 },
+      { across: 5700, boxes: 1200 },
+    ]);
+    const none = { points: new Float64Array(0), pointStart: new Int32Array(1), reversed: new Uint8Array(0), laidOut: 0, reused: 0 };
+    const { u: x, v: y, uSize: w, vSize: h, along: height, across: width } = flow;
+    const placed = wrap(visible, { ...none, x, y, w, h, width, height }, "TB");
+    const inRow = [...placed.box.keys()].filter((i) => visible.parent[placed.box[i]] === 0);
+    const columns = [...new Set(inRow.map((i) => placed.x[i]))].sort((a, b) => a - b);
+    expect(columns.length).toBe(3);
+    expect(columns[0]).toBeGreaterThan(100);
+    expect(columns[2] - columns[1]).toBeCloseTo(columns[1] - columns[0]);
+  });
+
   it.each(["TB", "LR"] as const)("overlap nothing, and have every box in its frame (%s)", (direction) => {
     const boxes: BoxLiteral[] = [];
     const edges: EdgeLiteral[] = [];

@@ -1,6 +1,7 @@
 import { bucketBy } from "../base/csr";
 import { findComponents } from "./compound/connected";
-import { assignX, keepX } from "./coordinates/coordinates";
+import { assignX, distances, type Gaps, keepX } from "./coordinates/coordinates";
+import { findSeparations } from "./coordinates/separation";
 import { CrossingCounter } from "./order/crossingCount";
 import { breakCycles } from "./ranks/cycles";
 import { buildElements, type Elements, isHurried } from "./elements";
@@ -233,7 +234,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
     const { graph: drawn, elements: all, outOfOrder } = untangle(graph, elements, order, reversed, rank);
     const x = xOf(drawn, all);
     const total = moveToOrigin(x, width, nodeCount);
-    centreWide(x, drawn, all, total);
+    centreWide(x, drawn, all, total, order, gaps);
     const { y, height, points, pointStart } = draw(drawn, all, x, reversed, rankGap);
     report(1);
     const crossings = nodeCount <= COUNTED_BOXES && effort >= COUNTED_EFFORT ? new CrossingCounter(all).count(order) : 0;
@@ -271,18 +272,25 @@ function moveToOrigin(x: Float64Array, width: Float64Array, nodeCount: number): 
 }
 
 /**
- * A box that is wider than a screen and alone in its rank goes to the middle: what it is aligned with is out of sight, and the room beside it
- * would be empty on one side.
+ * A box that is wider than a screen and alone in its rank goes to the middle, as far as the lines beside it allow: what it is aligned with
+ * is out of sight, and the room beside it would be empty on one side.
  */
-function centreWide(x: Float64Array, { width }: FlatGraph, { rankCount, boxCount, count, top, bottom }: Elements, total: number): void {
+function centreWide(x: Float64Array, { width, pin }: FlatGraph, elements: Elements, total: number, position: Int32Array, gaps: Gaps): void {
   if (total <= WIDEST) return;
-  const beside = new Int32Array(rankCount + 1);
-  for (let v = 0; v < count; v++) {
-    beside[top[v]]++;
-    beside[bottom[v] + 1]--;
+  const { rankCount, boxCount, top } = elements;
+  const boxesIn = new Int32Array(rankCount);
+  for (let v = 0; v < boxCount; v++) boxesIn[top[v]]++;
+  const isAlone = (v: number): boolean => v < boxCount && width[v] > WIDEST && boxesIn[top[v]] === 1;
+  if (!x.some((_, v) => isAlone(v))) return;
+  const [low, high] = [new Float64Array(boxCount), new Float64Array(boxCount).fill(total)];
+  const separations = findSeparations(elements, position);
+  const distance = distances(elements, separations, width, gaps, pin);
+  for (let i = 0; i < separations.count; i++) {
+    const [a, b] = [separations.left[i], separations.right[i]];
+    if (isAlone(b)) low[b] = Math.max(low[b], x[a] + distance[i]);
+    if (isAlone(a)) high[a] = Math.min(high[a], x[b] - distance[i]);
   }
-  for (let rank = 1; rank <= rankCount; rank++) beside[rank] += beside[rank - 1];
-  for (let v = 0; v < boxCount; v++) if (width[v] > WIDEST && beside[top[v]] === 1) x[v] = total / 2;
+  for (let v = 0; v < boxCount; v++) if (isAlone(v)) x[v] = Math.max(low[v], Math.min(high[v], total / 2));
 }
 
 /** Ports belong to edges; a free port counts as the middle, and so do the ends of a long edge's segment. */

@@ -5,8 +5,8 @@ import { packings, WIDEST } from "../coordinates/squeeze";
 import type { Elements } from "../elements";
 import type { FlatGraph } from "../types";
 
-/** An order that needs this many times the width of its widest rank forces a staircase. */
-const STAIRCASE = 4;
+/** An order that needs this many times the width of its widest rank, or of most of a screen, forces a staircase. */
+const STAIRCASE = 1.3;
 /** Which segments go to the sides, by the ranks that they pass: the longest first, and more only while a staircase is left. */
 const SPANS = [64, 16, 4, 2];
 /** The blocks of an order, from left to right: lanes, everything else, lanes. */

@@ -342,18 +342,21 @@ class Wrapping {
     let at = 0;
     let longest = 0;
     for (const page of this.pages) {
-      let [along, broadest] = [0, 0];
-      for (const row of page) {
-        let [across, rowEnd] = [0, along];
+      const rows = page.map((row) => row.filter((c) => right[c] >= left[c]));
+      const breadths = rows.map((row) => row.reduce((sum, c) => sum + right[c] - left[c] + COLUMN_GAP, 0));
+      const broadest = Math.max(0, ...breadths);
+      let along = 0;
+      for (const [i, row] of rows.entries()) {
+        // What the broadest row has more is between the columns of this one, and not all at its end.
+        const spare = (broadest - breadths[i]) / (row.length + 1);
+        let [across, rowEnd] = [spare, along];
         for (const c of row) {
-          if (right[c] < left[c]) continue;
           shift[c] = at + across - left[c];
-          across += right[c] - left[c] + COLUMN_GAP;
+          across += right[c] - left[c] + COLUMN_GAP + spare;
           rowEnd = Math.max(rowEnd, along + bottom[c] - top[c] + COLUMN_GAP);
           top[c] -= along;
         }
         along = rowEnd;
-        broadest = Math.max(broadest, across);
       }
       at += broadest;
       longest = Math.max(longest, along - COLUMN_GAP);
