@@ -99,6 +99,7 @@ def test_who_has_moved_since_is_not_moved_back(viewer: Viewer) -> None:
 
 
 def test_isolating_a_node_opens_the_groups_around_its_neighbours(viewer: Viewer) -> None:
+    viewer.press("Outline")
     viewer.press("Fold repeats")
     viewer.press("Collapse all")
     viewer.search("id:relu.1")

@@ -9,6 +9,7 @@ import pytest
 
 from browser.harness import Open, Viewer
 from browser.samples import network
+from opscope import load
 from opscope.demo import source_path
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.sources import open_recording
@@ -152,6 +153,17 @@ def test_the_context_menu_is_next_to_its_box(compiled: Viewer) -> None:
     compiled.page.mouse.click(x, y, button="right")
     menu: dict[str, Any] = compiled.page.get_by_role("menu", name="Context menu").bounding_box()
     assert not menu["x"] < x < menu["x"] + menu["width"]
+
+
+def test_a_small_window_gives_the_room_of_the_outline_to_the_graph(open_file: Open) -> None:
+    """Both halves of a step are in sight, and the map; a larger window has the outline."""
+    program = load("demo:train_step")
+    small = open_file(program, viewport={"width": 900, "height": 700})
+    assert {"outline", "details"} & set(small.state()["panels"]) == {"details"}
+    assert small.page.locator("canvas.graph").bounding_box()["width"] > 600
+    assert small.page.get_by_role("img", name="Map of the whole graph").is_visible()
+    assert "outline" in small.key("o")["panels"]
+    assert {"outline", "details"} <= set(open_file(program).state()["panels"])
 
 
 def test_a_recording_opens_with_forward_beside_backward_as_its_program_does(open_file: Open) -> None:

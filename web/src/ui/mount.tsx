@@ -61,8 +61,9 @@ export interface Viewer {
   show(view: Partial<ViewState>): void;
 }
 
-/** Below this width the side panels would leave no room for the graph. */
+/** Below these widths the side panels would leave no room for the graph, and the outline none for forward beside backward. */
 const NARROW = 760;
+const SMALL = 1000;
 
 export function mount(element: HTMLElement, options: SessionOptions): Viewer {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
@@ -72,7 +73,8 @@ export function mount(element: HTMLElement, options: SessionOptions): Viewer {
   const holder = document.createElement("div");
   holder.style.height = "100%";
   root.append(holder);
-  const session = new Session({ ...options, compact: options.compact ?? element.clientWidth < NARROW });
+  const { clientWidth } = element;
+  const session = new Session({ ...options, compact: options.compact ?? clientWidth < NARROW, hasOutline: clientWidth >= SMALL });
   void session.idle.during(loadFonts(document.fonts).catch(() => undefined)).then(() => session.stage?.draw());
   // The engine loads the program meanwhile; and one task that starts the script and builds the page would block for too long.
   const building = setTimeout(() => render(<App session={session} />, holder));

@@ -27,9 +27,9 @@ export class OpenPanels {
 
   /** Those of a page that nobody has touched. */
   private get fresh(): readonly PanelName[] {
-    const { compact, dock, table } = this.session.options;
+    const { compact, hasOutline, dock, table } = this.session.options;
     const isOpen = {
-      outline: !compact,
+      outline: !compact && hasOutline === true,
       details: !compact,
       table: table !== undefined,
       memory: dock === "memory",

@@ -38,6 +38,8 @@ export interface SessionOptions {
   readonly files?: FileServer;
   /** Start with the side panels hidden (a notebook cell is small). */
   readonly compact?: boolean;
+  /** Start with the outline. */
+  readonly hasOutline?: boolean;
   /** It is a part of a longer page (a notebook), which the wheel scrolls. */
   readonly inlined?: boolean;
   /** Start with this panel open below the graph. */
