@@ -124,6 +124,14 @@ def test_a_place_is_the_middle_of_the_screen_whatever_its_size(open_file: Open) 
     until(lambda: middle(small) == pytest.approx(middle(viewer), abs=0.5))
 
 
+def test_the_address_follows_when_a_panel_takes_room(open_file: Open) -> None:
+    viewer = open_file(network())
+    look_elsewhere(viewer)
+    seen = viewer.press("Table")
+    again = open_file(network(), hash=f"#{viewer.page.url.partition('#')[2]}")
+    assert again.state()["camera"] == pytest.approx(seen["camera"], abs=0.5)
+
+
 def test_a_link_lights_up_the_other_half_too(open_file: Open) -> None:
     viewer = open_file(network())
     viewer.search("id:add.1")

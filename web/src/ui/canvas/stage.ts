@@ -366,6 +366,8 @@ export class Stage {
       this.width = clientWidth;
       this.height = clientHeight;
       this.aimAgain();
+      // The address has the middle of the room.
+      this.events.moved();
     }
     return this.canvas.width !== this.pixels.w || this.canvas.height !== this.pixels.h;
   }
