@@ -146,3 +146,12 @@ export function lastAtMost(count: number, numberAt: (index: number) => number, m
   }
   return low;
 }
+
+/** The numbers of a column whose `mark` is this. A loop, as `filter` makes an object of every number of a large column. */
+export function marked<T extends Float64Array | Float32Array | Int32Array | Uint8Array>(column: T, marks: Uint8Array, mark: number): T {
+  let count = 0;
+  for (let i = 0; i < column.length; i++) if (marks[i] === mark) count++;
+  const kept = new (column.constructor as new (length: number) => T)(count);
+  for (let i = 0, at = 0; i < column.length; i++) if (marks[i] === mark) kept[at++] = column[i];
+  return kept;
+}

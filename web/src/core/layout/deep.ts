@@ -1,3 +1,4 @@
+import { marked } from "../base/arrays";
 import { LayoutCache } from "./compound/cache";
 import { layoutCompound } from "./compound/compound";
 import { farEdges } from "./compound/farEdges";
@@ -15,7 +16,7 @@ export function layoutDeep(graph: CompoundGraph, options: LayoutOptions = {}, ca
 /** The graph without the edges that lead far. */
 function onlyLines(graph: CompoundGraph, far: Uint8Array): CompoundGraph {
   const { edgeLoose, edgeCloses, edgeWeight } = graph;
-  const lines = <T extends Int32Array | Float32Array | Uint8Array>(column: T): T => column.filter((_, e) => far[e] === 0) as T;
+  const lines = <T extends Int32Array | Float32Array | Uint8Array>(column: T): T => marked(column, far, 0);
   return {
     ...graph,
     edgeSource: lines(graph.edgeSource),

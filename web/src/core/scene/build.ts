@@ -50,8 +50,8 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     direction,
     boxCount: count,
     box: placed.box,
-    x: placed.x.map((x) => x + margin),
-    y: placed.y.map((y) => y + margin),
+    x: shifted(placed.x, margin),
+    y: shifted(placed.y, margin),
     w: placed.w,
     h: placed.h,
     shape,
@@ -62,7 +62,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     custom,
     customs: highlights?.paints ?? [],
     kind: visible.kind,
-    group: Uint8Array.from(visible.kind, (_, box) => (isGroup(visible, box) ? 1 : 0)),
+    group: visible.kind.map((_, box) => (isGroup(visible, box) ? 1 : 0)),
     expandable: visible.expandable,
     repeat: visible.repeat,
     key: visible.key,
@@ -115,7 +115,9 @@ function perItem(of: Int32Array, numbers: Int16Array | undefined): Int16Array {
 }
 
 function shifted(points: Float64Array, by: number): Float64Array {
-  return points.map((value) => value + by);
+  const moved = new Float64Array(points.length);
+  for (let i = 0; i < points.length; i++) moved[i] = points[i] + by;
+  return moved;
 }
 
 /** Frames from the outside in (a counting sort by depth), then the rest in the view's order. */

@@ -27,12 +27,18 @@ export function packings(
     left.map((v) => position[v]),
     count,
   ).value;
-  for (const i of rightwards) fromLeft[right[i]] = Math.max(fromLeft[right[i]], fromLeft[left[i]] + distance[i]);
+  for (let k = 0; k < rightwards.length; k++) {
+    const i = rightwards[k];
+    fromLeft[right[i]] = Math.max(fromLeft[right[i]], fromLeft[left[i]] + distance[i]);
+  }
   const leftwards = bucketBy(
     right.map((v) => position[v]),
     count,
   ).value.reverse();
-  for (const i of leftwards) fromRight[left[i]] = Math.max(fromRight[left[i]], fromRight[right[i]] + distance[i]);
+  for (let k = 0; k < leftwards.length; k++) {
+    const i = leftwards[k];
+    fromRight[left[i]] = Math.max(fromRight[left[i]], fromRight[right[i]] + distance[i]);
+  }
   let least = 0;
   for (let v = 0; v < count; v++) least = Math.max(least, fromLeft[v] + fromRight[v]);
   return { fromLeft, fromRight, width: least };

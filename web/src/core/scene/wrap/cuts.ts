@@ -1,4 +1,5 @@
 /** Where to break a long layout: how many columns of one breadth, and between which ranks. */
+import { marked } from "../../base/arrays";
 import type { CompoundLayout } from "../../layout/types";
 import type { Visible } from "../../program/types";
 
@@ -77,11 +78,10 @@ export class Frontier {
     const { boxCount, edgeCount, open, edgeSource, edgeTarget } = visible;
     const end = new Float64Array(boxCount);
     for (let box = 0; box < boxCount; box++) end[box] = start[box] + size[box];
-    const sorted = (places: Float64Array, isFrame: boolean) => places.filter((_, box) => (open[box] === 1) === isFrame).sort();
-    this.frameStarts = sorted(start, true);
-    this.frameEnds = sorted(end, true);
-    this.boxStarts = sorted(start, false);
-    this.boxEnds = sorted(end, false);
+    this.frameStarts = marked(start, open, 1).sort();
+    this.frameEnds = marked(end, open, 1).sort();
+    this.boxStarts = marked(start, open, 0).sort();
+    this.boxEnds = marked(end, open, 0).sort();
     const [from, to] = [new Float64Array(edgeCount), new Float64Array(edgeCount)];
     let count = 0;
     for (let e = 0; e < edgeCount; e++) {

@@ -50,9 +50,9 @@ class Crossings {
  */
 export function describeFlow(placement: Placement): void {
   const { boxes, tree, instances, traits } = placement;
-  const isAsked = Uint8Array.from(boxes.subtitle, (_, box) =>
-    Number(isCollapsedGroup(placement, box) && tree.opCount[boxes.group[box]] > 1),
-  );
+  const isAsked = new Uint8Array(boxes.subtitle.length);
+  for (let box = 0; box < isAsked.length; box++)
+    if (isCollapsedGroup(placement, box) && tree.opCount[boxes.group[box]] > 1) isAsked[box] = 1;
   if (!isAsked.includes(1)) return;
   const homes = new Map(instances.map((instance) => [instance, homesOf(placement, instance, isAsked)]));
   const crossings = new Crossings();

@@ -11,16 +11,17 @@ export function bundleEdges(edges: Edges): void {
   const pairs = new TripleMap(edges.count);
   const size: number[] = [];
   const first: number[] = [];
-  const pair = edges.source.subarray(0, edges.count).map((source, e) => {
-    if (edges.kind[e] !== EdgeKind.Data) return -1;
-    const number = pairs.number(source, edges.target[e], 0);
+  const pair = new Int32Array(edges.count).fill(-1);
+  for (let e = 0; e < edges.count; e++) {
+    if (edges.kind[e] !== EdgeKind.Data) continue;
+    const number = pairs.number(edges.source[e], edges.target[e], 0);
     if (number === size.length) {
       size.push(0);
       first.push(e);
     }
     size[number]++;
-    return number;
-  });
+    pair[e] = number;
+  }
   const gone = new Uint8Array(edges.count);
   const bundled = new Set<number>();
   for (let e = 0; e < edges.count; e++) {

@@ -110,7 +110,8 @@ function sameContent(traits: Traits, tree: GroupTree, contents: Contents): Int32
     if (callsMuch(traits, n))
       classOf[groupCount + n] = exact.number(-1, containerOf(tree.nodeGroup[n], traits.index.graphOf[n]), labels[n]);
   }
-  const containers = Int32Array.from(tree.nodeGroup, (group, n) => containerOf(group, traits.index.graphOf[n]));
+  const containers = new Int32Array(nodeCount);
+  for (let n = 0; n < nodeCount; n++) containers[n] = containerOf(tree.nodeGroup[n], traits.index.graphOf[n]);
   const rows = stackedParameters(traits, containers);
   const places = parallelPlaces(traits, containers);
   for (let n = 0; n < nodeCount; n++) {

@@ -169,7 +169,9 @@ function readByUpdate(
 ): Uint8Array {
   const isUpdate = new Uint8Array(parent.length);
   for (let g = 0; g < parent.length; g++) isUpdate[g] = parent[g] < 0 ? Number(strings.at(groupName[g]) === UPDATE) : isUpdate[parent[g]];
-  return Uint8Array.from(nodeGroup, (g, n) => Number(g >= 0 && isUpdate[g] === 1 && nodeRole[n] === Role.Parameter));
+  const read = new Uint8Array(nodeGroup.length);
+  for (let n = 0; n < read.length; n++) if (nodeRole[n] === Role.Parameter && nodeGroup[n] >= 0) read[n] = isUpdate[nodeGroup[n]];
+  return read;
 }
 
 function count(

@@ -181,7 +181,9 @@ export const halfOfNodes = memoized((program: ProgramData): Uint8Array => {
     const named = direction.name === DIRECTION || groupParent[group] < 0 ? HALVES.get(name) : undefined;
     halfOfGroup[group] = name === RECOMPUTED && outer === Half.Backward ? Half.Recomputed : outer || named || Half.Other;
   }
-  return Uint8Array.from(nodeGroup, (group) => (group < 0 ? Half.Other : halfOfGroup[group]));
+  const half = new Uint8Array(nodeGroup.length); // Half.Other
+  for (let n = 0; n < half.length; n++) if (nodeGroup[n] >= 0) half[n] = halfOfGroup[nodeGroup[n]];
+  return half;
 });
 
 /** 1: it is a constant, or one that is only copied, converted or broadcast. */
