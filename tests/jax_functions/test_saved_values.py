@@ -43,14 +43,21 @@ def test_computed_constants_are_saved_and_broadcasts_of_literals_are_not() -> No
     assert 4 in [value.bytes for value in saved]
 
 
-def test_the_arrows_of_open_scans_sum_to_what_is_saved(tmp_path: Path) -> None:
-    """The body of a scan is open at first sight; its edges carry the stacks that the scan saves."""
-    program = capture_object(step("scan"), weights("scan"), X, stage="jaxpr")
+@pytest.mark.parametrize("stage", ["jaxpr", "stablehlo", "hlo", "optimized"])
+@pytest.mark.parametrize("name", ["scan", "unrolled", "custom_vjp"])
+def test_the_arrows_sum_to_what_info_says(name: str, stage: str, tmp_path: Path) -> None:
+    """Also where the body of a scan is open, where a saved value is a reshaped weight, which would be text, and where edges are crowded."""
+    program = capture_object(step(name), weights(name), X, stage=stage)
     opscope.save(program, tmp_path / "step.svg", forward_backward=True)
     text = (tmp_path / "step.svg").read_text("utf-8")
-    assert text.count(f"scan ×{LAYERS}") >= 2
-    sizes = [float(size) * (1000 if kilo else 1) for size, kilo in re.findall(r">(?:\d+ )?saved · ([\d.]+) (k?)B<", text)]
-    assert sum(sizes) == pytest.approx(sum(value.bytes or 0 for value in saved_for_backward(program)), rel=0.01)
+    if name == "scan" and stage == "jaxpr":
+        assert text.count(f"scan ×{LAYERS}") >= 2
+    arrows = re.findall(r">(?:(\d+) )?saved · ([\d.]+) (k?)B<", text)
+    saved = saved_for_backward(program)
+    assert sum(int(count or 1) for count, _, _ in arrows) == len(saved) > 0
+    sizes = [float(size) * (1000 if kilo else 1) for _, size, kilo in arrows]
+    assert sum(sizes) == pytest.approx(sum(value.bytes or 0 for value in saved), rel=0.01)
+    assert f"saved tensors ({len(saved)}, " in text
 
 
 def test_nothing_inside_a_fusion_is_saved() -> None:

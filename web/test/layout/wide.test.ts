@@ -102,3 +102,31 @@ describe("wide boxes", () => {
     for (let box = 1; box < STEPS; box++) expect(order[box]).toBeGreaterThan(order[box - 1]);
   });
 });
+
+describe("wide rows", () => {
+  const COUNT = 40;
+  const APART = 100;
+  /** Many boxes, one that all of them feed, and as many that it feeds. */
+  const fan = flatGraph(
+    {
+      nodeCount: 2 * COUNT + 1,
+      edges: Array.from({ length: COUNT }, (_, i) => [[i, COUNT] as const, [COUNT, COUNT + 1 + i] as const]).flat(),
+    },
+    { width: new Float64Array(2 * COUNT + 1).fill(APART), height: new Float64Array(2 * COUNT + 1).fill(30) },
+  );
+
+  it("of inputs and of results are several rows, and lines pass between their boxes", () => {
+    const layout = layoutFlat(fan);
+    expect(layout.width).toBeLessThan((COUNT * APART) / 2);
+    const boxes = boxesOf(fan, layout);
+    const all = Array.from(fan.width.keys());
+    expect(overlaps(boxes, all)).toEqual([]);
+    expect(linesThroughBoxes(fan, layout, boxes, all)).toEqual([]);
+    for (const [e, u] of fan.edgeSource.entries()) expect(layout.y[u]).toBeLessThan(layout.y[fan.edgeTarget[e]]);
+  });
+
+  it("of high boxes stay: below each other they would be longer than wide", () => {
+    const high = layoutFlat({ ...fan, height: fan.height.map(() => 400) });
+    expect(high.width).toBeGreaterThan(COUNT * APART);
+  });
+});

@@ -87,9 +87,27 @@ describe("around", () => {
         .map((box) => view.key[box].slice(2))
         .filter((key) => key !== "output");
     };
-    expect(near("x", 1)).toEqual(["x", "both", "loop"]);
-    expect(near("x", 2)).toEqual(["x", "both", "loop", "last", "end"]);
-    expect(near("loop", 1)).toEqual(["x", "sibling", "both", "loop", "last", "end"]);
+    expect(near("x", 1)).toEqual(["x", "loop"]);
+    expect(near("x", 2)).toEqual(["x", "loop", "end"]);
+    expect(near("loop", 1)).toEqual(["x", "sibling", "loop", "end"]);
+    expect(near("last", 1)).toEqual(["loop", "last", "end"]);
+  });
+
+  it("closes the modules beside a node that is near everything, and opens them again", () => {
+    const weights = Array.from({ length: 40 }, (_, i) => i);
+    const wide = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          ...weights.map((i) => ({ id: `gradient${i}`, op: "sin", scope: "backward" })),
+          { id: "sum", op: "add", inputs: weights.map((i) => `gradient${i}`) },
+          ...weights.map((i) => ({ id: `update${i}`, op: "cos", inputs: ["sum"], scope: "update" })),
+        ],
+      },
+    ]);
+    const view = buildView(wide, { fold, around: ["sum"], hops: 1 });
+    expect(boxLines(view).filter((line) => /g:|n:sum/.test(line))).toEqual(["group g:backward", "group g:update", "node n:sum"]);
+    expect(boxesOfKind(buildView(wide, { fold, around: ["sum"], hops: 1, open: ["g:update"] }), BoxKind.Node)).toHaveLength(41);
   });
 
   it("says so when there is no such node", () => {

@@ -13,6 +13,7 @@ import { sideLanes } from "./order/sideLanes";
 import { packParcels } from "./compound/packing";
 import { WIDEST } from "./coordinates/squeeze";
 import { assignRanks } from "./ranks/ranking";
+import { breakRows } from "./ranks/rows";
 import { draw, BOUNDARY_PORT_GAP } from "./routing/routing";
 import type { Attachments } from "./coordinates/straighten";
 import { placeReversed } from "./order/backEdges";
@@ -210,7 +211,7 @@ function layoutConnected(graph: FlatGraph, options: LayoutOptions, effort: numbe
 
   const previous = previousRanks(graph);
   const reversed = previous?.reversed ?? breakCycles(graph);
-  const rank = previous?.rank ?? assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin);
+  const rank = previous?.rank ?? breakRows(assignRanks(nodeCount, edgeSource, edgeTarget, reversed, pin), graph, nodeGap);
   report(0.2);
   const elements = buildElements(graph, reversed, rank);
   const gaps = { betweenBoxes: nodeGap, besideSegment: nodeGap / 2, betweenSegments: nodeGap / 3 };

@@ -9,6 +9,8 @@ import { type Scene, type SceneLabel, Shape } from "./types";
 const ROOM = 26;
 /** Where on its segment a label may be, best first. */
 const PLACES = [0.5, 0.66, 0.36, 0.8];
+/** Words are sums that have to be complete: where all of these are taken, they may be anywhere on the line. */
+const MORE_PLACES = [0.25, 0.88, 0.12, 0.58, 0.43, 0.73, 0.3, 0.94, 0.06];
 const HEIGHT = 13;
 /** After a bend a label is as near to it as possible, away from the boxes. */
 const BEND = 8;
@@ -83,22 +85,24 @@ function linesOf({ curve, curveStart }: Scene, edges: readonly number[]): Places
   return lines;
 }
 
-/** Where the words of an edge may be: where no other edge with words passes, the longest segment first; else on the longest. */
+/** Where the words of an edge may be: where no other edge with words passes, the longest segment first; else on any. */
 function wordSpots({ curve, curveStart }: Scene, e: number, wide: number, lines: Places): Spot[] {
   const segments: number[] = [];
   for (let p = curveStart[e]; p + 3 < curveStart[e + 1]; p += 3) segments.push(p);
   segments.sort((a, b) => chord(curve, b) - chord(curve, a));
-  const spots = segments.map((p) => spotsOn(curve, p, curveStart[e], wide, isUpright(curve, p) ? ROOM : wide));
+  const on = (places: readonly number[]) =>
+    segments.flatMap((p) => spotsOn(curve, p, curveStart[e], wide, isUpright(curve, p) ? ROOM : wide, places));
   const isAlone = ({ x, y }: Spot) => !lines.meets(x - wide / 2, y - HEIGHT / 2, wide, HEIGHT, e);
-  return [...spots.flat().filter(isAlone), ...spots[0]];
+  const [spots, more] = [on(PLACES), on(MORE_PLACES)];
+  return [...spots.filter(isAlone), ...more.filter(isAlone), ...spots, ...more];
 }
 
 /** Places on the segment that starts at point p, best first; none if it is shorter than `least`. */
-function spotsOn(curve: Float64Array, p: number, start: number, wide: number, least: number): Spot[] {
+function spotsOn(curve: Float64Array, p: number, start: number, wide: number, least: number, places = PLACES as readonly number[]): Spot[] {
   const length = chord(curve, p);
   if (length < least) return [];
   const afterBend = p > start ? [((isUpright(curve, p) ? HEIGHT : wide) / 2 + BEND) / length] : [];
-  return [...afterBend, ...PLACES].map((t) => ({ x: pointAt(curve, p, 0, t), y: pointAt(curve, p, 1, t) }));
+  return [...afterBend, ...places].map((t) => ({ x: pointAt(curve, p, 0, t), y: pointAt(curve, p, 1, t) }));
 }
 
 function occupyTitles(scene: Scene, occupied: Occupied): void {

@@ -1,10 +1,12 @@
 /** What becomes of each node of an instance, before it is placed: a box, text in its user's box, a part of an edge, or nothing. */
 
 import { isArgument, isNamed, Role } from "../../program/roles";
+import { SHOWN } from "../choose/subset";
 import { Forwards } from "../../program/ops";
 import { type Instance, yieldsForCaller } from "./instance";
 import type { Placement } from "./placement";
 import { movesInto, receives } from "./sinkParameters";
+import { savedOutputs } from "../twoHalves/saved";
 
 export const enum Fate {
   Gone = 0,
@@ -20,7 +22,9 @@ export function decideFates(placement: Placement, instance: Instance): Uint8Arra
   const { plumbing, small, program } = traits;
   const { isOutput } = traits.index;
   const { rules, hiddenRole } = options;
-  const { inputs } = program;
+  const { inputs, outputs } = program;
+  // Beside the backward half, what is saved for it has an edge that says so.
+  const saved = options.forwardBackward ? savedOutputs(program) : undefined;
   const subset = instance.outer ? undefined : included;
   const unfolded = unfoldedIn(placement, instance);
   const fates = new Uint8Array(instance.count);
@@ -28,7 +32,7 @@ export function decideFates(placement: Placement, instance: Instance): Uint8Arra
     const n = instance.first + i;
     const role = program.nodeRole[n];
     if (hiddenRole[role]) continue;
-    const isAsked = subset?.[n] === 1 || unfolded.has(n);
+    const isAsked = subset?.[n] === SHOWN || unfolded.has(n);
     const piped = plumbing.kind[n] === Forwards.Value || (plumbing.kind[n] === Forwards.Tuple && !(isOutput[n] && !instance.outer));
     const bound = isNamed(role) && instance.operand(n) >= 0 && !(rules.plumbing && receives(instance, n));
     const call =
@@ -38,8 +42,9 @@ export function decideFates(placement: Placement, instance: Instance): Uint8Arra
     const root = small.root[n];
     const spreadsBound = root !== n && isArgument(program.nodeRole[root]) && instance.operand(root) >= 0;
     const spreadsBox = root !== n && fates[inputs.value[inputs.start[n]] - instance.first] === Fate.Shown;
+    const isText = small.is[n] && !spreadsBound && !spreadsBox && !saved?.has(outputs.start[n]);
     if (rules.plumbing && !isAsked && (piped || bound || call >= 0)) fates[i] = Fate.Passed;
-    else if (rules.inlineSmall && !isAsked && !bound && small.is[n] && !spreadsBound && !spreadsBox) fates[i] = Fate.Inlined;
+    else if (rules.inlineSmall && !isAsked && !bound && isText) fates[i] = Fate.Inlined;
     else if (
       rules.plumbing &&
       !isAsked &&

@@ -11,11 +11,14 @@ import type { GroupTree } from "../groups/tree";
 
 export interface Subset {
   readonly graph: number;
-  /** 1: part of the view (by global node number). No rule hides such a node. */
+  /** SHOWN: part of the view (by global node number), and no rule hides such a node. PASSED: part of it, but only as a part of edges. */
   readonly included: Uint8Array;
   /** Should omitted neighbours be counted at their place? */
   readonly showsOmitted: boolean;
 }
+
+export const SHOWN = 1;
+export const PASSED = 2;
 
 /** The walk does not continue through a source with more users than this: everything is near a mask. */
 const MANY_USERS = 16;
@@ -48,6 +51,7 @@ export function readSubset(traits: Traits, tree: GroupTree, graph: number, spec:
     const stops = new Set(nodesOf(stopAt).filter((n) => !asked.has(n)));
     walkAround(traits, start, hops, stops, included);
     walkAlso(traits, nodesOf(spec.also ?? []), included);
+    if (!paths && !spec.only) passOn(traits, asked, included);
   }
   if (paths) {
     const from = nodesOf([paths[0]]);
@@ -99,6 +103,12 @@ function walkAround(traits: Traits, start: readonly number[], hops: number, stop
     }
     level = next;
   }
+}
+
+/** A loop of HLO has a box for each of its fifty values otherwise: what only passes values on is a part of the edges, unless it was asked for. */
+function passOn({ plumbing, program }: Traits, asked: ReadonlySet<number>, included: Uint8Array): void {
+  for (let n = 0; n < program.nodeCount; n++)
+    if (included[n] && plumbing.kind[n] !== Forwards.Nothing && !asked.has(n)) included[n] = PASSED;
 }
 
 /** Marks the direct neighbours of nodes; plumbing does not count as a hop. */

@@ -16,6 +16,7 @@ import { traitsOf } from "../traits";
 import { PAGE } from "./depth";
 import { openAmongClosed } from "./equals";
 import { hasLoops, openLoopCount, openLoops } from "./loops";
+import { neighbourhood } from "./neighbourhood";
 
 const PARAMETER = CATEGORIES.indexOf("parameter");
 /** More edges per box than this are a tangle. */
@@ -40,6 +41,7 @@ interface Expansion {
 
 /** The view of a specification without a depth: what is open at first is added to it. */
 export function initialView(program: ProgramData, spec: ViewSpec): Visible {
+  if (spec.around?.length && !spec.paths && !spec.only) return neighbourhood(program, spec);
   if (spec.around?.length || spec.paths || spec.only) return build(program, spec);
   const { graph, groupBy, calls, fold, rules, hideRoles, ...rest } = spec;
   const expansion = expansionOf(program, { graph, groupBy, calls, fold, rules, hideRoles });

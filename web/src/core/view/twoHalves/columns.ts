@@ -1,6 +1,6 @@
 /** The view with forward and backward side by side: both halves open, and repeated layers one by one. */
 import { Block, blocksOf } from "../../base/halves";
-import { bytesText } from "../../text/quantities";
+import { bytesText, countText } from "../../text/quantities";
 import { UPDATE } from "../../program/names";
 import { EdgeKind, type ProgramData, type ViewSpec, type Visible } from "../../program/types";
 import { hasWideCalls, isCalm, MOST_WITH_LOOPS, openIndexOps, wideGroups } from "../initial/expansion";
@@ -11,14 +11,14 @@ import { halvesGrouping, halvesOf, isTooDeep, NO_HALVES, TOO_DEEP } from "./halv
 import { build } from "../build";
 import { savedOutputs, stacksOf, storageOf } from "./saved";
 
-/** The greatest depth that is tried by default. */
+/** The greatest depth that is tried by default. A greater one is a wish for everything. */
 const DEEPEST_TRIED = 4;
 /** Two halves are about this many boxes wide: a wider update would push them to the middle of a wide page. */
 const WIDEST_UPDATE = 4;
 
 export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible {
   const spec: ViewSpec = { ...request, groupBy: request.groupBy ?? halvesGrouping(program)?.name };
-  const fixed = spec.depth !== undefined || spec.flatten;
+  const fixed = spec.flatten || (spec.depth !== undefined && spec.depth > DEEPEST_TRIED);
   const visible = fixed ? unfolded(program, spec, MOST_APART) : asItFits(program, { ...spec, calls: false });
   if (!spec.flatten && isTooDeep(visible)) return { ...visible, remarks: [...visible.remarks, TOO_DEEP] };
   const halves = halvesOf(visible);
@@ -27,7 +27,7 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
   const block = blocksOf(visible, halves);
   const edgeText = savedTexts(program, visible, block);
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
-  const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors, each counted once${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
+  const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors (${savedInAll(program)}), each counted once${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
   const texts = edgeText.map((text, e) => text ?? visible.edgeText?.[e]);
   return { ...visible, edgeText: texts, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
 }
@@ -64,13 +64,20 @@ function savedTexts(program: ProgramData, visible: Visible, block: Uint8Array): 
   });
 }
 
+/** "33, 1.4 MB": as many as `opscope info` and the panel count. */
+function savedInAll(program: ProgramData): string {
+  const sizes = Array.from(savedOutputs(program).values(), ({ bytes }) => bytes);
+  const count = countText(sizes.length);
+  return sizes.includes(-1) ? count : `${count}, ${bytesText(sizes.reduce((sum, bytes) => sum + bytes, 0))}`;
+}
+
 /** "33 saved · 1.4 MB" */
 function savedText(values: number, bytes: number): string {
   return [values > 1 ? `${values} saved` : "saved", ...(Number.isNaN(bytes) ? [] : [bytesText(bytes)])].join(" · ");
 }
 
 /**
- * As deep as fits on a page, so that layers are next to layers; independent of what else is open, so that expanding a group moves nothing
+ * As deep as was asked for, or as fits on a page, so that layers are next to layers; independent of what else is open, so that expanding a group moves nothing
  * else. An update that would be wider than the halves is closed, and so is what computes positions and masks.
  */
 function asItFits(program: ProgramData, spec: ViewSpec): Visible {
@@ -106,9 +113,9 @@ function fitting(program: ProgramData, plain: ViewSpec): Fitting {
 }
 
 function findFitting(program: ProgramData, plain: ViewSpec): Fitting {
-  let depth = 1;
+  let depth = plain.depth ?? 1;
   let view = unfolded(program, { ...plain, depth });
-  while (depth < DEEPEST_TRIED && inHalves(view).length <= PAGE) {
+  while (plain.depth === undefined && depth < DEEPEST_TRIED && inHalves(view).length <= PAGE) {
     const folded = build(program, { ...plain, depth: depth + 1 });
     // One by one they would be even more.
     if (inHalves(folded).length > PAGE) break;
