@@ -8,13 +8,15 @@ removed whose name is in both texts with the same opcode. Of the histories of no
 is "right" if the text ties every node after it to one before it: by name, by the label that XLA moved, by an equal opcode and op_name, or
 as a fusion of one of them. It is "wrong" if the label of a node after it was on other nodes than those named; "incomplete" if a node is
 called added or removed, and its label was or is on another. Without labels, an added node is for the eye if one of its opcode and op_name
-is gone. What the text does not decide is "for the eye", and printed. `--keep` appends
-the figures to benchmarks/results/histories.jsonl.
+is gone. What this reader does not decide is "for the eye": a person reads the text, and `histories_read.jsonl` has what that person
+decided about a step. A decision is about these nodes in this pass of this dump; a step without one is printed as a line to fill in.
+`--keep` appends the figures to benchmarks/results/histories.jsonl.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -33,6 +35,7 @@ from opscope.recording.model import Recording, Snapshot
 from opscope.recording.rows import row_of
 from opscope.recording.sources import open_recording
 
+READ = Path(__file__).with_name("histories_read.jsonl")
 _SEED = 2026
 _ROWS, _HISTORIES = 24, 20
 _LINE = re.compile(r"^\s+(?:ROOT )?%(?P<name>[\w.-]+) = .*? (?P<op>[a-z][\w-]*)\(")
@@ -129,7 +132,27 @@ def judged(step: Step, before: Text, after: Text) -> str:
     return "right"
 
 
+def decisions() -> dict[str, str]:
+    """{step: "right", "incomplete" or "wrong"}: what a person decided who read the text."""
+    rows = [json.loads(line) for line in READ.read_text("utf-8").splitlines()]
+    return {_about(row["dump"], row["pass"], row["old"], row["new"]): row["verdict"] for row in rows}
+
+
+def _about(dump: str, name: str, old: Sequence[str], new: Sequence[str]) -> str:
+    return json.dumps([dump, name, sorted(old), sorted(new)])
+
+
+def _decided(dump: str, step: Step, verdict: str, read: dict[str, str]) -> str:
+    """The verdict, or if that is for the eye, what was decided about the step."""
+    name, old, new = f"{step.snapshot.index} {step.snapshot.name}", [id for _, id in step.old], [id for _, id in step.new]
+    decided = read.get(_about(dump, name, old, new), verdict) if verdict == "for the eye" else verdict
+    if decided == "for the eye":
+        print(json.dumps({"dump": dump, "pass": name, "old": old, "new": new, "verdict": "", "note": str(step)}, ensure_ascii=False))
+    return decided
+
+
 def measure(directory: Path) -> list[Figure]:
+    read = decisions()
     chance = random.Random(_SEED)
     with tempfile.TemporaryDirectory() as temporary, tempfile.TemporaryDirectory() as cache:
         os.environ["OPSCOPE_CACHE"] = cache
@@ -163,8 +186,8 @@ def measure(directory: Path) -> list[Figure]:
             for step in steps:
                 earlier = recording.before(step.snapshot)
                 assert earlier is not None
-                found.append(judged(step, text(earlier), text(step.snapshot)))
-                if found[-1] != "right":
+                found.append(_decided(directory.name, step, judged(step, text(earlier), text(step.snapshot)), read))
+                if found[-1] not in ("right", "for the eye"):
                     print(f"  {key[1]}: {found[-1]}: {step.snapshot.index} {step.snapshot.name}: {step} ({step.evidence})")
             outcome = next((each for each in ("wrong", "incomplete", "for the eye") if each in found), "right")
             outcomes[outcome] += 1
@@ -185,6 +208,12 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
     figures = [figure for directory in arguments.directories for figure in measure(directory)]
+    for outcome in ("right", "incomplete", "for the eye", "wrong"):
+        those = [figure for figure in figures if figure.name == f"histories: {outcome}" and figure.size]
+        size = sum(figure.size or 0 for figure in those)
+        share = sum((figure.value or 0) * (figure.size or 0) for figure in those) / size
+        least, most = 97 if outcome == "right" else None, 0 if outcome == "wrong" else None
+        figures.append(Figure(f"histories: {outcome}", share, "%", f"all {len(those)} dumps", size, at_least=least, at_most=most))
     for figure in figures:
         goal = "" if figure.met is None else f" ({figure.target}: {'met' if figure.met else 'MISSED'})"
         print(f"{figure.graph}: {figure.name} {figure.value:.4g} {figure.unit} of {figure.size}{goal}")

@@ -170,3 +170,82 @@ def test_branches_with_other_weights_are_told_apart_when_they_are_fused() -> Non
     difference = diff_passes(program(f"{before}\n{root.format('dot')}"), program(f"{after}\n{root.format('fusion')}", graphs), ids="names")
     assert {("dot.1", "dot.10"), ("dot.2", "dot.20"), ("neg.1", "neg.10"), ("neg.2", "neg.20")} <= links(difference)
     assert not {("dot.1", "dot.20"), ("dot.2", "dot.10"), ("neg.1", "neg.20"), ("neg.2", "neg.10")} & links(difference)
+
+
+def test_two_results_of_one_node_that_a_fusion_takes_are_not_one_value() -> None:
+    """XLA writes `%pair#1` for the second result of a loop's state, and a fusion's parameters are such results."""
+    before = """%pair = (f32[8]{0}, f32[8]{0}) custom-call(%x, %y), custom_call_target="pair"
+                %sin.1 = f32[8]{0} sine(%pair#1)
+                %sub.2 = f32[8]{0} subtract(%pair#0, %sin.1)
+                ROOT %add.3 = f32[8]{0} add(%sub.2, %sin.1)"""
+    after = """%pair = (f32[8]{0}, f32[8]{0}) custom-call(%x, %y), custom_call_target="pair"
+               %fusion.4 = f32[8]{0} fusion(%pair#0, %pair#1), kind=kLoop, calls=%g
+               %fusion.5 = f32[8]{0} fusion(%fusion.4, %pair#1), kind=kLoop, calls=%h
+               ROOT %out = f32[8]{0} negate(%fusion.5)"""
+    graphs = """%g (p: f32[8], q: f32[8]) -> f32[8] {
+  %p.1 = f32[8]{0} parameter(0)
+  %q.1 = f32[8]{0} parameter(1)
+  %sin.6 = f32[8]{0} sine(%q.1)
+  ROOT %sub.6 = f32[8]{0} subtract(%p.1, %sin.6)
+}
+
+%h (p: f32[8], q: f32[8]) -> f32[8] {
+  %p.2 = f32[8]{0} parameter(0)
+  %q.2 = f32[8]{0} parameter(1)
+  %sin.7 = f32[8]{0} sine(%q.2)
+  ROOT %add.7 = f32[8]{0} add(%p.2, %sin.7)
+}
+
+"""
+    difference = diff_passes(program(before), program(after, graphs), ids="names")
+    assert {("sin.1", "sin.6"), ("sin.1", "sin.7"), ("sub.2", "sub.6"), ("add.3", "add.7")} <= links(difference)
+
+
+def test_equal_copies_that_were_fused_are_told_apart_by_who_takes_them() -> None:
+    """copy_fusion puts the last of them first."""
+    before = """%fusion.5 = f32[8]{0} fusion(%x), kind=kLoop, calls=%g
+                %copy.1 = f32[8]{0} copy(%fusion.5)
+                %copy.2 = f32[8]{0} copy(%fusion.5)
+                %copy.3 = f32[8]{0} copy(%fusion.5)
+                ROOT %tuple.4 = (f32[8]{0}, f32[8]{0}, f32[8]{0}) tuple(%copy.1, %copy.2, %copy.3)"""
+    after = """%fusion.5 = (f32[8]{0}, f32[8]{0}, f32[8]{0}) fusion(%x), kind=kLoop, calls=%g
+               ROOT %tuple.4 = (f32[8]{0}, f32[8]{0}, f32[8]{0}) tuple(%fusion.5#1, %fusion.5#2, %fusion.5#0)"""
+    graphs = """%g (p: f32[8]) -> (f32[8], f32[8], f32[8]) {
+  %p.1 = f32[8]{0} parameter(0)
+  %neg.6 = f32[8]{0} negate(%p.1)
+  %copy.7 = f32[8]{0} copy(%neg.6)
+  %copy.8 = f32[8]{0} copy(%neg.6)
+  %copy.9 = f32[8]{0} copy(%neg.6)
+  ROOT %tuple.10 = (f32[8]{0}, f32[8]{0}, f32[8]{0}) tuple(%copy.7, %copy.8, %copy.9)
+}
+
+"""
+    fused = "%g (p: f32[8]) -> f32[8] {\n  %p.1 = f32[8]{0} parameter(0)\n  ROOT %neg.6 = f32[8]{0} negate(%p.1)\n}\n\n"
+    difference = diff_passes(program(before, fused), program(after, graphs), ids="names")
+    copies = {(a, b) for a, b in links(difference) if a.startswith("copy.") and b.startswith("copy.")}
+    assert copies == {("copy.3", "copy.7"), ("copy.1", "copy.8"), ("copy.2", "copy.9")}
+
+
+def test_a_copy_that_was_put_before_another_is_new() -> None:
+    """As copy insertion does it: the copy that was there takes the new one."""
+    difference = compared(
+        """%copy.1 = f32[8]{0} copy(%x)
+           ROOT %add.2 = f32[8]{0} add(%copy.1, %y)""",
+        """%copy.3 = f32[8]{0} copy(%x)
+           %copy.1 = f32[8]{0} copy(%copy.3)
+           ROOT %add.2 = f32[8]{0} add(%copy.1, %y)""",
+    )
+    assert [id for _, id in difference.added] == ["copy.3"] and difference.copied == 0
+
+
+def test_a_node_that_a_pass_made_for_another_operation_is_not_a_copy() -> None:
+    first, second = (f'metadata={{op_name="jit(f)/layer_{i}/{name}"}}' for i, name in ((0, "dot"), (1, "sum")))
+    difference = compared(
+        f"""%bitcast.1 = f32[4,2]{{1,0}} bitcast(%x), {first}
+            ROOT %neg.2 = f32[4,2]{{1,0}} negate(%bitcast.1)""",
+        f"""%bitcast.1 = f32[4,2]{{1,0}} bitcast(%x), {first}
+            %bitcast.3 = f32[4,2]{{1,0}} bitcast(%x), {second}
+            %neg.2 = f32[4,2]{{1,0}} negate(%bitcast.1)
+            ROOT %add.4 = f32[4,2]{{1,0}} add(%neg.2, %bitcast.3)""",
+    )
+    assert {id for _, id in difference.added} == {"bitcast.3", "add.4"} and difference.copied == 0

@@ -8,9 +8,10 @@ from. A graph that was copied has copies of everything in it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from opscope.recording.match.indexed_program import TAGS
+from opscope.ops import plain_name
+from opscope.recording.match.indexed_program import RESULTS, TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
 from opscope.recording.match.values import Values, Work, WorkIndex, is_unknown
 
@@ -53,7 +54,7 @@ def derive(pairs: Pairs) -> dict[int, int]:
                 x = next(free, same[0] if same else FREE)
             else:
                 x = constants.origin(y, work, same)
-            if x != FREE:
+            if x != FREE and not (y not in copies and _was_inserted(pairs, x, y)):
                 copies[y] = x
                 used.add(x)
                 if len(same) > 1:
@@ -71,7 +72,8 @@ def derive(pairs: Pairs) -> dict[int, int]:
         copies[y] = _taken(pairs, copies, values_a, y)
     for several in equal.values():
         if len(several) > 1 and (origin := next((x for y in several if (x := _origin(pairs, copies, y)) >= 0), FREE)) >= 0:
-            copies.update((y, origin) for y in several if _origin(pairs, copies, y) == FREE)
+            rest = [y for y in several if _origin(pairs, copies, y) == FREE]
+            copies.update((y, origin) for y in rest if not _was_inserted(pairs, origin, y))
     copies.update(_in_copied_graphs(pairs, copies, _OnlyEqual(pairs, copies).of))
     copies.update(_inlined(pairs, copies))
     return copies
@@ -81,15 +83,35 @@ def _origin(pairs: Pairs, copies: dict[int, int], y: int) -> int:
     return copies.get(y, pairs.counterpart_b[y])
 
 
+def _was_inserted(pairs: Pairs, x: int, y: int) -> bool:
+    """Whether a pass put a new node beside an equal one that stays, for another purpose: before it (copies of copies), or as part of
+    another operation of the user's program."""
+    stays = pairs.counterpart_a[x]
+    if stays < 0 or pairs.b.graph[stays] != pairs.b.graph[y]:
+        return False
+    return any(edge // TAGS == y for edge in pairs.b.operands[stays]) or pairs.labels.elsewhere(x, y)
+
+
 def _taken(pairs: Pairs, copies: dict[int, int], values_a: Values, y: int) -> int:
     """Of several nodes that compute the same, the one whose value the users of a copy took before; otherwise the one that was chosen."""
     value = values_a.value[copies[y]]
-    for edge in pairs.b.users[y]:
-        user = _origin(pairs, copies, edge // TAGS)
+    for user, at in _uses(pairs.b, y):
+        user = _origin(pairs, copies, user)
         for before in pairs.a.operands[user] if user >= 0 else ():
-            if before % TAGS == edge % TAGS and values_a.value[before // TAGS] == value:
+            if before % TAGS // RESULTS == at and values_a.value[before // TAGS] == value:
                 return before // TAGS
     return copies[y]
+
+
+def _uses(side: Side, y: int) -> Iterator[tuple[int, int]]:
+    """The users of a node and the positions at which they take it; of what a called graph returns, the users of the call."""
+    for edge in side.users[y]:
+        user, at, g = edge // TAGS, edge % TAGS // RESULTS, side.graph[edge // TAGS]
+        callers, returned = side.callers[g], [id for id, _ in side.graphs[g].outputs]
+        if len(callers) == 1 and [side.nodes[user].id] == returned and plain_name(side.nodes[user].op) == "tuple":
+            yield from ((use // TAGS, use % TAGS // RESULTS) for use in side.users[callers[0]] if use % RESULTS == at + 1)
+        else:
+            yield user, at
 
 
 def _in_copied_graphs(pairs: Pairs, copies: dict[int, int], otherwise: Callable[[int], int]) -> dict[int, int]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from opscope.ops import facts_of
 from opscope.program import Node
-from opscope.recording.match.indexed_program import TAGS, Side
+from opscope.recording.match.indexed_program import RESULTS, TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
 from opscope.recording.match.values import Values, WorkIndex, passed
 
@@ -68,11 +68,16 @@ class Exchanges:
         return doubtful
 
     def in_order(self, olds: Sequence[Operand], news: list[Operand]) -> list[Operand]:
-        """The new operands of a sum in the order of the old ones, if their places in the user's program say that both were exchanged."""
+        """The new operands of a sum in the order of the old ones, if both were exchanged: their places in the user's program say it, or, if
+        these say nothing, what each of them is computed from."""
+        if len(olds) != 2 or len(news) != 2:
+            return news
         place_a, place_b = self._pairs.labels.place
-        before, after = [place_a[x] for _, x in olds], [place_b[y] for _, y in news]
-        is_exchanged = len(before) == 2 and before == after[::-1] != after and all(before)
-        return [(at, y) for (at, _), (_, y) in zip(olds, reversed(news), strict=True)] if is_exchanged else news
+        places = [place_a[x] for _, x in olds], [place_b[y] for _, y in news]
+        sources = [self._sources_of(0, x) for _, x in olds], [self._sources_of(1, y) for _, y in news]
+        by_place = _is_crossed(*places)
+        by_source = _is_crossed(*sources) and (places[0] == places[1][::-1] or not (any(places[0]) and any(places[1])))
+        return [(at, y) for (at, _), (_, y) in zip(olds, reversed(news), strict=True)] if by_place or by_source else news
 
     def _rivals(self, olds: Sequence[Operand], news: Sequence[Operand]) -> Iterator[tuple[int, int]]:
         """Pairs of operands that may have been exchanged."""
@@ -147,7 +152,7 @@ class Exchanges:
         if node.is_argument:
             if which not in self._passed:
                 self._passed[which] = passed(side)
-            return [(self._passed[which][i], -1)] if i in self._passed[which] else []
+            return [_value(self._passed[which][i])] if i in self._passed[which] else []
         if part < 0 or len(node.outputs) < 2:
             return operands
         if side.calls[i]:
@@ -160,5 +165,10 @@ class Exchanges:
         return operands if rest else operands[part * each : (part + 1) * each]
 
 
+def _is_crossed(before: Sequence[object], after: Sequence[object]) -> bool:
+    """Whether what is known about two operands is known about the other one now."""
+    return before[0] == after[1] and before[1] == after[0] and before[0] != before[1] and all(before)
+
+
 def _value(edge: int) -> tuple[int, int]:
-    return edge // TAGS, (edge % TAGS % 64 or 64) - 1
+    return edge // TAGS, edge % RESULTS - 1

@@ -18,6 +18,8 @@ from opscope.recording.match.attribute_values import canonical
 
 TAGS = 4096
 """Edges carry (operand position, output index) as one number below this."""
+RESULTS = 64
+"""The output index is the rest of that number by this: 0 is the whole of a tuple, 1 the first output."""
 
 _WORD = re.compile(r"[\w.-]+")
 _UNSTABLE = frozenset({"metadata.stack_frame_id", DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR})
@@ -76,7 +78,7 @@ class Side:
             row = []
             for position, (name, index) in enumerate(node.inputs):
                 operand = at[name]
-                tag = min(position, 62) * 64 + (index + 1) % 64
+                tag = min(position, 62) * RESULTS + (index + 1) % RESULTS
                 row.append(operand * TAGS + tag)
                 users[operand - base].append((base + i) * TAGS + tag)
             self.operands.append(row)

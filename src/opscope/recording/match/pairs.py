@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from opscope.ops import plain_name
-from opscope.recording.match.indexed_program import TAGS, Labels, Side
-from opscope.recording.match.values import WorkIndex
+from opscope.recording.match.indexed_program import RESULTS, TAGS, Labels, Side
+from opscope.recording.match.values import Sources, WorkIndex
 
 FREE = -1
 GROUPED = -2
@@ -23,7 +23,22 @@ VIEWS = frozenset(
     ("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "permute_dims", "expand", "squeeze", "unsqueeze")
 )
 """Operations that only rearrange a value."""
-_PARTS = frozenset(("get-tuple-element", "getitem"))
+_ELEMENTS = frozenset(("get_tuple_element", "getitem"))
+"""Operations that take one of several values."""
+_PARTS = _ELEMENTS | {
+    "tuple",
+    "slice",
+    "strided_slice",
+    "bitcast",
+    "reshape",
+    "transpose",
+    "copy",
+    "convert",
+    "view",
+    "permute",
+    "permute_dims",
+}
+"""Operations that only pass on a value, or a part of it."""
 CERTAIN = frozenset(("rewrite", "identity", "name"))
 """The evidence of pairs that nothing contradicts."""
 
@@ -33,6 +48,16 @@ K = TypeVar("K")
 @lru_cache(maxsize=4096)
 def is_view(op: str) -> bool:
     return plain_name(op) in VIEWS
+
+
+@lru_cache(maxsize=4096)
+def is_element(op: str) -> bool:
+    return plain_name(op) in _ELEMENTS
+
+
+@lru_cache(maxsize=4096)
+def is_part(op: str) -> bool:
+    return plain_name(op) in _PARTS
 
 
 class Pairs:
@@ -64,6 +89,7 @@ class Pairs:
         self._scores: dict[int, dict[int, int]] = {}
         self._candidates: dict[int, list[int]] = {}
         self._marked_by_user: set[int] = set()
+        self._computed: tuple[Sources, Sources] | None = None
         self._duplicates_a, self._duplicates_b = _duplicates(a, labels.of["deep"][0]), _duplicates(b, labels.of["deep"][1])
 
     def pair(self, x: int, y: int, evidence: str = "") -> int:
@@ -87,7 +113,7 @@ class Pairs:
 
     def are_parts_of_others(self, x: int, y: int) -> bool:
         """Whether two nodes are parts of values with another number of parts: the state of a loop to which something was added."""
-        if self.a.nodes[x].op not in _PARTS:
+        if not is_element(self.a.nodes[x].op):
             return False
         wholes = [[len(side.nodes[edge // TAGS].outputs) for edge in side.operands[i]] for side, i in ((self.a, x), (self.b, y))]
         return wholes[0] != wholes[1]
@@ -117,6 +143,23 @@ class Pairs:
             return False
         self.graph_a[ga], self.graph_b[gb] = gb, ga
         return True
+
+    @cached_property
+    def uncalled(self) -> dict[int, list[int]]:
+        """{content: graphs of b without callers}."""
+        uncalled: dict[int, list[int]] = defaultdict(list)
+        for g, callers in enumerate(self.b.callers):
+            if not callers and self.b.graphs[g].name != self.b.program.entry:
+                uncalled[self.labels.content[1][g]].append(g)
+        return uncalled
+
+    @cached_property
+    def by_content(self) -> dict[int, list[int]]:
+        """{content: graphs of a}."""
+        by_content: dict[int, list[int]] = defaultdict(list)
+        for g, content in enumerate(self.labels.content[0]):
+            by_content[content].append(g)
+        return by_content
 
     def free_a(self, among: Iterable[int]) -> list[int]:
         return [x for x in among if self.counterpart_a[x] == FREE]
@@ -227,7 +270,17 @@ class Pairs:
                 for edge_a, edge_b in zip(operands_a, operands_b, strict=True):
                     if edge_a % TAGS == edge_b % TAGS:
                         self._mark(edge_a // TAGS, edge_b // TAGS, by_user=True)
+                    if self.across:
+                        self._mark_computed(edge_a, edge_b)
             self._spread_to_users(self.a.users[x], self.b.users[y])
+
+    def _mark_computed(self, edge_a: int, edge_b: int) -> None:
+        """Raise the score of what computes two operands, in other graphs: behind parameters, and inside calls."""
+        if self._computed is None:
+            self._computed = Sources(self.a), Sources(self.b)
+        one, other = self._computed[0].of(edge_a), self._computed[1].of(edge_b)
+        if (one, other) != (edge_a, edge_b) and one % RESULTS == other % RESULTS:
+            self._mark(one // TAGS, other // TAGS, by_user=True)
 
     def _spread_to_users(self, users_a: list[int], users_b: list[int]) -> None:
         if not users_a or not users_b:

@@ -10,29 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
-from opscope.ops import plain_name
 from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
-from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
+from opscope.recording.match.pairs import CERTAIN, FREE, Pairs, is_part
 from opscope.recording.match.values import passed
 
-_PARTS = frozenset(
-    (
-        "get_tuple_element",
-        "tuple",
-        "slice",
-        "bitcast",
-        "reshape",
-        "transpose",
-        "copy",
-        "convert",
-        "view",
-        "permute",
-        "permute_dims",
-        "getitem",
-    )
-)
-"""Operations that only pass on a value, or a part of it: what was replaced is the node that they take it from."""
 _CALLS = frozenset(("fusion", "call"))
 """Operations whose operands are the parameters of what they call."""
 _SUMS = frozenset(("all-reduce", "all-reduce-start", "all-reduce-done"))
@@ -254,7 +236,7 @@ class _Slots:
                 self._passed = passed(b)
             if y not in self._passed or b.nodes[b.callers[b.graph[y]][0]].op not in _CALLS:
                 return FREE
-            y = self._passed[y]
+            y = self._passed[y] // TAGS
         return FREE
 
     def _pair_ends(self, x: int, y: int) -> tuple[int, int] | None:
@@ -287,8 +269,10 @@ class _Slots:
                 if y not in self._new:
                     ended[y].append(x)
                     continue
-                for new in self._chain(self._pairs.b, y, self._new):
-                    self._replaced[new].update(self._chain(self._pairs.a, x, self._gone))
+                olds, news = self._chain(self._pairs.a, x, self._gone), self._chain(self._pairs.b, y, self._new)
+                one_by_one = len(olds) > 1 and self._types(self._pairs.a, olds) == self._types(self._pairs.b, news)
+                for at, new in enumerate(news):
+                    self._replaced[new].update(olds[at : at + 1] if one_by_one else olds)
         self._add_inner_new()
         self._add_inner_gone()
         alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -298,12 +282,13 @@ class _Slots:
         yield from (Replacement(xs, tuple(sorted(ys))) for xs, ys in by_first)
         yield from (Replacement(tuple(sorted(xs)), (y,)) for y, xs in ended.items())
 
+    def _types(self, side: Side, chain: Sequence[int]) -> list[object]:
+        return [side.nodes[i].outputs for i in chain]
+
     def _chain(self, side: Side, i: int, among: Container[int]) -> list[int]:
         """The node, and what it only passes on, as far as that belongs to the replacement too."""
         chain = [i]
-        while (
-            plain_name(side.nodes[i].op) in _PARTS and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain
-        ):
+        while is_part(side.nodes[i].op) and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain:
             if (i if side is self._pairs.a else ~i) in self._ends:
                 break
             chain.append(i)
@@ -331,7 +316,8 @@ class _Slots:
                 by[x].add(y)
         for x in sorted(self._gone, reverse=True):
             operands, users = _operands(a, x), {edge // TAGS for edge in a.users[x]}
-            news = _common([by.get(user, set()) for user in users]) if operands and x not in by else set()
+            replaced = [by.get(user, set()) for user in users] if operands and x not in by else []
+            news = _common(replaced) or (set.union(*replaced) if replaced and all(replaced) else set())
             taken = {self._pairs.counterpart_b[operand] for y in news for operand in _operands(b, y)}
             if news and all(operand in taken or operand in self._gone for operand in operands):
                 by[x] = news

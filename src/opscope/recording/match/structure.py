@@ -12,8 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from opscope.recording.match.derive import derive
-from opscope.recording.match.indexed_program import TAGS, Side
+from opscope.recording.match.indexed_program import RESULTS, TAGS, Side
 from opscope.recording.match.pairs import DEEPEST_VIEW, FREE, Pairs, is_view
+from opscope.recording.match.values import is_unknown
 from opscope.sequences import longest_increasing
 
 _HOPS = 3
@@ -71,13 +72,23 @@ def _graph_called_instead(pairs: Pairs, ga: int) -> int:
     if gb == FREE:
         return FREE
     same = pairs.labels.content
+    left_behind = [g for g in pairs.uncalled.get(same[0][ga], ()) if pairs.graph_b[g] == FREE]
     if same[0][ga] != same[1][gb]:
-        left_behind = [g for g in _orphans(pairs) if same[1][g] == same[0][ga]]
         return left_behind[0] if left_behind else gb
+    if left_behind and all(_has_moved(pairs, caller) for caller in pairs.a.callers[ga]):
+        alike = [g for g in pairs.by_content[same[0][ga]] if pairs.graph_a[g] == FREE]
+        if len(alike) == len(left_behind):
+            return left_behind[alike.index(ga)]
     callers = [pairs.counterpart_b[caller] for caller in pairs.b.callers[gb]]
     rivals = [g for x in callers if x >= 0 for g in pairs.a.calls[x] if g < ga and pairs.graph_a[g] == FREE]
     merged = any(_called_instead(pairs, x, g) == gb for g in rivals for x in pairs.a.callers[g])
     return FREE if merged else gb
+
+
+def _has_moved(pairs: Pairs, x: int) -> bool:
+    """Whether a node is in another graph now: what it called may have been copied for that."""
+    y = pairs.counterpart_a[x]
+    return y >= 0 and pairs.graph_a[pairs.a.graph[x]] != pairs.b.graph[y]
 
 
 def _called_instead(pairs: Pairs, caller: int, ga: int) -> int:
@@ -110,12 +121,6 @@ def _overlap(pairs: Pairs, ga: int, gb: int) -> int:
     return sum(common.values())
 
 
-def _orphans(pairs: Pairs) -> list[int]:
-    """Free graphs of b without callers."""
-    entry = pairs.b.graph_number[pairs.b.program.entry]
-    return [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE and gb != entry and not pairs.b.callers[gb]]
-
-
 def match_graphs(pairs: Pairs, ga: int, gb: int) -> None:
     """Match the nodes of two matched graphs."""
     contents = pairs.labels.content
@@ -145,7 +150,7 @@ def _parts_by_users(pairs: Pairs, xs: list[int]) -> None:
     kind_a, kind_b = pairs.labels.of["kind"]
     taken: dict[int, set[int]] = {}
     for x in pairs.free_a(xs):
-        uses = [(pairs.counterpart_a[edge // TAGS], edge % TAGS // 64) for edge in pairs.a.users[x]]
+        uses = [(pairs.counterpart_a[edge // TAGS], edge % TAGS // RESULTS) for edge in pairs.a.users[x]]
         operands = [(pairs.b.operands[user], at) for user, at in uses if user >= 0]
         candidates = {edges[at] // TAGS for edges, at in operands if at < len(edges)}
         taken[x] = {y for y in pairs.free_b(candidates) if kind_a[x] == kind_b[y] and pairs.are_parts_of_others(x, y)}
@@ -246,6 +251,8 @@ def _by_counterparts(
             above = tuple([name[edge // TAGS] * TAGS + edge % TAGS for edge in edges]) if up else ()
             below = [name[edge // TAGS] * TAGS + edge % TAGS for edge in side.users[i] if name[edge // TAGS] >= 0] if down else []
             has_match = (up and enough(part >= 0 for part in above)) or (below and not whole) or (some and not edges)
+            if not edges and not below and is_unknown(side.nodes[i]):  # only users know which of several weights it is
+                has_match = False
             keys_of.append((label[i], above, tuple(sorted(below))) if has_match else ~i * 2 - which)
         return keys_of
 
@@ -276,11 +283,22 @@ def _origin(side: Side, edge: int, anything: bool) -> int:
 def _by_place(pairs: Pairs, level: str, xs: list[int], ys: list[int]) -> int:
     """Match nodes with equal labels between the same matched nodes of the order. Nodes with users match only nodes with users."""
     label_a, label_b = pairs.labels.of[level]
+    if not pairs.across:
+        xs, ys = _known(pairs.a, pairs.counterpart_a, xs), _known(pairs.b, pairs.counterpart_b, ys)
     keys_a = [(label_a[x], bool(pairs.a.users[x])) for x in xs]
     keys_b = [(label_b[y], bool(pairs.b.users[y])) for y in ys]
     gap_a, gap_b = _gaps(pairs, xs, ys)
     new_pairs = pairs.by_class(xs, list(zip(keys_a, gap_a, strict=True)), ys, list(zip(keys_b, gap_b, strict=True)))
     return new_pairs or pairs.by_class(xs, keys_a, ys, keys_b)
+
+
+def _known(side: Side, counterpart: Sequence[int], among: list[int]) -> list[int]:
+    """Without constants of which the value is not said and no user is matched: their users, perhaps in another graph now, say which they
+    are."""
+    users = side.users
+    return [
+        i for i in among if not is_unknown(side.nodes[i]) or any(counterpart[edge // TAGS] != FREE for edge in users[i]) or not users[i]
+    ]
 
 
 def _gaps(pairs: Pairs, xs: list[int], ys: list[int]) -> tuple[list[int], list[int]]:
@@ -302,7 +320,7 @@ def _same_contents(pairs: Pairs, contents: tuple[list[int], list[int]]) -> bool:
     """
     free_a = [ga for ga, gb in enumerate(pairs.graph_a) if gb == FREE]
     free_b = [gb for gb, ga in enumerate(pairs.graph_b) if ga == FREE]
-    orphans = _by_number(contents[1], _orphans(pairs))
+    orphans = _by_number(contents[1], [g for graphs in pairs.uncalled.values() for g in graphs if pairs.graph_b[g] == FREE])
     waiting_a = _by_number(contents[0], free_a)
     orphan_pairs = [zip(waiting_a[c], gs, strict=True) for c, gs in orphans.items() if len(waiting_a.get(c, ())) == len(gs)]
     if _pair_all(pairs, [pair for several in orphan_pairs for pair in several]):
@@ -380,3 +398,8 @@ def _across_graphs(pairs: Pairs) -> None:
             if _by_counterparts(pairs, level, xs, ys, up, down):
                 pairs.percolate()
             xs, ys = pairs.free_a(xs), pairs.free_b(ys)
+    weights = [x for x in xs if is_unknown(pairs.a.nodes[x])], [y for y in ys if is_unknown(pairs.b.nodes[y])]
+    for ga, gb in enumerate(pairs.graph_a) if all(weights) else ():
+        among = [x for x in weights[0] if pairs.a.graph[x] == ga], [y for y in weights[1] if pairs.b.graph[y] == gb]
+        for level in ("deep", "strict") if all(among) else ():
+            _by_place(pairs, level, pairs.free_a(among[0]), pairs.free_b(among[1]))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opscope.ops import LOOPS, facts_of
+from opscope.ops import LOOPS, facts_of, plain_name
 from opscope.program import Node
-from opscope.recording.match.indexed_program import TAGS, Side
+from opscope.recording.match.indexed_program import RESULTS, TAGS, Side
 
 UNKNOWN = -1
+_FARTHEST = 16
+"""Through so many calls, a value is followed to the node that computes it."""
 
 Work = tuple[int, tuple[int, ...]]
 """What a node does, and the values of its operands."""
@@ -23,19 +25,51 @@ class Values:
     def __init__(self, side: Side) -> None:
         self.side = side
         self.in_order = _callees_before_calls(side)
-        self._source = {**_returned(side), **passed(side)}
+        self._results = _returned(side)
+        self._source = {**{i: edges[0] for i, edges in self._results.items() if len(edges) == 1}, **passed(side)}
         self.forget()
 
     def forget(self) -> None:
         self.value = [UNKNOWN] * len(self.side)
+        self._result: dict[int, int] = {}
+        """{node: which result of another it is}, where it is not the first: two results of a loop are not one value."""
 
     def set(self, i: int, value: int) -> None:
         source = self._source.get(i)
-        self.value[i] = value if source is None or self.value[source] < 0 else self.value[source]
+        if source is None or self.value[source // TAGS] < 0:
+            self.value[i] = value
+            return
+        self.value[i] = self.value[source // TAGS]
+        if (result := self._result.get(source // TAGS) or source % RESULTS) > 1:
+            self._result[i] = result
 
     def operands(self, i: int) -> tuple[int, ...]:
-        value = self.value
-        return tuple([value[edge // TAGS] * TAGS + edge % TAGS for edge in self.side.operands[i]])
+        value, result, results = self.value, self._result, self._results
+        taken = []
+        for edge in self.side.operands[i]:
+            node, tag = edge // TAGS, edge % TAGS
+            if node in results and 1 < len(results[node]) >= tag % RESULTS > 0:
+                inner = results[node][tag % RESULTS - 1]
+                if value[inner // TAGS] >= 0:
+                    node, tag = inner // TAGS, tag // RESULTS * RESULTS + inner % RESULTS
+            taken.append(value[node] * TAGS + (tag // RESULTS * RESULTS + result[node] if node in result else tag))
+        return tuple(taken)
+
+
+class Sources:
+    """Which nodes compute values: not the parameters of a called graph, and not the calls."""
+
+    def __init__(self, side: Side) -> None:
+        self._source = {**{i: edges[0] for i, edges in _returned(side).items() if len(edges) == 1}, **passed(side)}
+
+    def of(self, edge: int) -> int:
+        """The edge from the node that computes the value of another edge."""
+        for _ in range(_FARTHEST):
+            source = self._source.get(edge // TAGS)
+            if source is None:
+                break
+            edge = source
+        return edge
 
 
 class WorkIndex:
@@ -87,8 +121,8 @@ def _callees_before_calls(side: Side) -> list[int]:
 
 
 def passed(side: Side) -> dict[int, int]:
-    """{parameter: the node whose value the caller passes}, for graphs with one caller and as many parameters as it passes values. A loop
-    passes the value of its start only once."""
+    """{parameter: the edge from the value that the caller passes}, for graphs with one caller and as many parameters as it passes values. A
+    loop passes the value of its start only once."""
     values: dict[int, int] = {}
     for g, callers in enumerate(side.callers):
         if len(callers) != 1 or facts_of(side.nodes[callers[0]].op).control in LOOPS:
@@ -98,7 +132,7 @@ def passed(side: Side) -> dict[int, int]:
         if len(parameters) != len(operands):
             continue
         order = sorted(parameters, key=lambda i: _parameter_number(side, i))
-        values.update((i, edge // TAGS) for i, edge in zip(order, operands, strict=True))
+        values.update(zip(order, operands, strict=True))
     return values
 
 
@@ -107,12 +141,20 @@ def _parameter_number(side: Side, i: int) -> int:
     return int(number) if number.isdecimal() and len(number) < 10 else i
 
 
-def _returned(side: Side) -> dict[int, int]:
-    """{call: the node whose value it returns}, for calls of one graph that has one output and no other caller."""
-    returned: dict[int, int] = {}
+def _returned(side: Side) -> dict[int, list[int]]:
+    """{call: the edges from the values that it returns}, for calls of one graph that has no other caller: its output, or the operands of
+    the tuple that it returns."""
+    returned: dict[int, list[int]] = {}
     for i, called in enumerate(side.calls):
-        if len(called) == 1 and len(side.callers[called[0]]) == 1 and len(side.nodes[i].outputs) == 1:
-            graph = side.graphs[called[0]]
-            if len(graph.outputs) == 1 and graph.name not in side.same:
-                returned[i] = side.first[called[0]] + graph.position[graph.outputs[0][0]]
+        if len(called) != 1 or len(side.callers[called[0]]) != 1:
+            continue
+        graph = side.graphs[called[0]]
+        if len(graph.outputs) != 1 or graph.name in side.same:
+            continue
+        (id, index), count = graph.outputs[0], len(side.nodes[i].outputs)
+        output = side.first[called[0]] + graph.position[id]
+        if count == 1:
+            returned[i] = [output * TAGS + (index + 1) % RESULTS]
+        elif plain_name(side.nodes[output].op) == "tuple" and len(side.operands[output]) == count:
+            returned[i] = side.operands[output]
     return returned
