@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import opscope
 from browser.harness import Open, Viewer
 from browser.samples import network
 from opscope.program import Program, ProgramBuilder, TensorType
@@ -81,6 +82,14 @@ def test_every_toggle_pressed_twice_gives_the_picture_before(open_file: Open, cl
 def test_it_opens_and_closes_nothing(viewer: Viewer, key: str) -> None:
     before = viewer.idle()["expanded"]
     assert pressed(viewer, key)["expanded"] == before
+
+
+@pytest.mark.parametrize("key", ["v", "a", "m", "d", "#"])
+def test_it_opens_and_closes_nothing_beside_backward(open_file: Open, key: str) -> None:
+    viewer = open_file(opscope.load("demo:train_step"))
+    before = viewer.idle()
+    assert before["options"]["forwardBackward"] and len(before["expanded"]) > 2
+    assert sorted(pressed(viewer, key)["expanded"]) == sorted(before["expanded"])
 
 
 def test_the_way_back_leads_to_what_was_open_before_the_halves(open_file: Open) -> None:

@@ -15,6 +15,7 @@ import {
   toggleFrames,
   toggleNames,
   unfold,
+  type ViewState,
 } from "../state/view";
 
 export const actions = {
@@ -27,7 +28,7 @@ export const actions = {
   fold: (session: Session, keys: readonly string[], box: string) => session.change(fold(session.view, keys), { anchor: box }),
   direction: (session: Session) =>
     void session.display.toggle("rankdir", {
-      ...session.view,
+      ...(session.view.forwardBackward ? asShown(session) : session.view),
       forwardBackward: false,
       rankdir: session.view.rankdir === "TB" ? "LR" : "TB",
     }),
@@ -103,6 +104,17 @@ export const actions = {
 };
 
 export const SHOW_ONLY_GROUP = "Show only this group";
+
+/** The state that names what is open: forward beside backward opens other groups of its own accord than the same program does downwards. */
+function asShown({ shown, view }: Session): ViewState {
+  if (!shown) return view;
+  const [open, closed] = [new Set<string>(), new Set<string>()];
+  for (const [item, box] of shown.scene.box.entries()) {
+    if (shown.result.open[box]) open.add(shown.keyOf(item));
+    else if (shown.scene.expandable[box]) closed.add(shown.keyOf(item));
+  }
+  return { ...view, open: [...open], closed: [...closed] };
+}
 
 /** Can a box be shown alone? A group of the shown graph can; one inside an expanded call, and a stack of several, cannot. */
 export function isGroupKey(key: string): boolean {

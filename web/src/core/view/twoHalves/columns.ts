@@ -101,15 +101,24 @@ interface Fitting {
 
 const fittings = memoized((_: ProgramData) => new Map<string, Fitting>());
 
-/** The view as deep as fits, kept for the last options: every picture with other groups open begins with it. */
+/**
+ * The view as deep as fits, kept for the last options: every picture with other groups open begins with it. How deep that is does not depend
+ * on how things are drawn (values as boxes, all nodes), so that a display option opens and closes nothing.
+ */
 function fitting(program: ProgramData, plain: ViewSpec): Fitting {
   const known = fittings(program);
-  const options = Object.entries(plain).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0));
-  const key = JSON.stringify(options.sort(([a], [b]) => (a < b ? -1 : 1)));
-  const found = known.get(key) ?? findFitting(program, plain);
+  const keyOf = (spec: ViewSpec): string => {
+    const options = Object.entries(spec).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0));
+    return JSON.stringify(options.sort(([x], [y]) => (x < y ? -1 : 1)));
+  };
+  const { graph, groupBy, calls, fold, rules, hideRoles, forwardBackward, unfolded: apart } = plain;
+  const isPart = plain.around?.length || plain.paths || plain.only;
+  const undrawn: ViewSpec = isPart ? plain : { graph, groupBy, calls, fold, rules, hideRoles, forwardBackward, unfolded: apart };
+  const key = keyOf(undrawn);
+  const found = known.get(key) ?? findFitting(program, undrawn);
   known.clear();
   known.set(key, found);
-  return found;
+  return keyOf(plain) === key ? found : { ...found, view: unfolded(program, { ...plain, depth: found.depth }) };
 }
 
 function findFitting(program: ProgramData, plain: ViewSpec): Fitting {
