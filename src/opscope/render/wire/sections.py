@@ -48,7 +48,8 @@ class SectionWriter:
         low, high = (min(values), max(values)) if len(values) else (0, 0)
         for kind, code, least, most in _INTEGER_TYPES:
             if least <= low and high <= most:
-                self._add(name, kind, coding, _little_endian(array(code, values)), len(values))
+                column = array(code, values) if low < high or not len(values) else array(code, [low]) * len(values)
+                self._add(name, kind, coding, _little_endian(column), len(values))
                 return
         raise OverflowError(f"column {name!r} has a number that needs more than 32 bits")
 
