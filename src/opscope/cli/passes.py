@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from opscope.cli.commanded import WithCommand, commanded, run_and_show
 from opscope.cli.pass_search import found_json, found_lines, found_rows, node_named, passes_touching
 from opscope.cli.progress import progress
 from opscope.cli.source import from_option, module_option
@@ -35,8 +36,8 @@ _MOST_RULES = 3
 _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 
 
-@click.command()
-@click.argument("source", metavar="SOURCE", type=click.Path())
+@click.command(cls=WithCommand)
+@click.argument("source", metavar="SOURCE | -- COMMAND…", type=click.Path(), required=False)
 @module_option
 @from_option
 @click.option("--all", "everything", is_flag=True, help="Also list the passes that changed nothing.")
@@ -56,9 +57,12 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 @click.option("--cost", is_flag=True, help="Also the FLOPs and bytes of the program after each pass.")
 @click.option("--device", metavar="NAME", help="With --cost: also the time that the program needs at best on this device.")
 @click.option("--memory", is_flag=True, help="Also the most bytes in use in the program after each pass, and which pass raised it most.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="With -- COMMAND: keep the recording in FILE (.opscope).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
+@click.pass_context
 def command(
-    source: str,
+    context: click.Context,
+    source: str | None,
     module: str | None,
     from_format: str | None,
     everything: bool,
@@ -72,14 +76,18 @@ def command(
     cost: bool,
     device: str | None,
     memory: bool,
+    output: str | None,
     as_json: bool,
 ) -> None:
     """List compiler passes, one per row, and what each added, removed and changed.
 
     SOURCE is a recording (.opscope) or a directory written by a compiler: XLA's xla_dump_to, hidet's outs, AITemplate's debug dumps,
-    torch's TORCH_TRACE logs and torch_compile_debug.
+    torch's TORCH_TRACE logs and torch_compile_debug. With -- COMMAND, the command runs with what makes its compilers (XLA, torch.compile)
+    write down their passes, and these are listed; the exit code is the command's.
 
     \b
+    opscope passes -- python train.py
+    opscope passes -o run.opscope -- python train.py
     opscope passes dump_dir
     opscope passes run.opscope --module jit_step --all
     opscope passes dump_dir --find op:all-reduce
@@ -97,6 +105,15 @@ def command(
     from opscope.recording.sources import open_recording
     from opscope.render.wire.compare_passes import compared_rows
 
+    if (arguments := commanded(context)) is not None:
+        if source is not None:
+            raise click.UsageError("SOURCE and -- COMMAND exclude each other.")
+        given = {name: value for name, value in context.params.items() if name not in ("source", "output")}
+        context.exit(run_and_show(arguments, output, lambda path: context.invoke(command, source=path, output=None, **given)))
+    if source is None:
+        raise click.UsageError("Missing argument 'SOURCE', or -- COMMAND.")
+    if output is not None:
+        raise click.UsageError("-o applies to -- COMMAND.")
     if device is not None and not cost:
         raise click.UsageError("--device applies to --cost.")
     chosen_device = None
