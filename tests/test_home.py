@@ -121,6 +121,7 @@ def test_a_listing_has_directories_and_files_that_can_be_opened(tree: Path) -> N
     [
         "../secret.hlo", "..", "deep/../../secret.hlo", "deep/../b.hlo", "/etc/passwd", "//etc/passwd", "out.hlo", "up", "up/secret.hlo",
         "gone.hlo", ".hidden.hlo", "./.hidden.hlo", "deep/.", "nothing.hlo", "b.hlo/", "b.hlo\0", "..\\secret.hlo", "~", "b.hlo/../b.hlo",
+        "\ud800.hlo",
     ],
 )  # fmt: skip
 def test_nothing_outside_a_directory_is_found(tree: Path, path: str) -> None:
@@ -155,6 +156,24 @@ def test_a_dump_is_opened_as_a_whole_unless_a_link_in_it_leads_out(corpus: Corpu
     (dump / "99_secret.json").symlink_to(tmp_path / "secret.json")
     with pytest.raises(OpscopeError, match="a link that leads out of"):
         directories.source(0, str(below))
+
+
+def test_the_files_of_a_directory_are_opened_unless_one_is_a_link_that_leads_out(tree: Path, tmp_path: Path) -> None:
+    """Opening a directory that is not a dump opens what is in it."""
+    (tree / "models" / "only").mkdir(parents=True)
+    for name in ("a.hlo", "b.hlo"):
+        (tree / "models" / "only" / name).write_text("HloModule m\n\nENTRY e {\n  ROOT x = f32[2] parameter(0)\n}\n")
+    directories = Directories([tree])
+    assert directories.source(0, "models") == tree / "models"
+    shutil.move(tree / "models" / "only" / "b.hlo", tmp_path / "elsewhere.hlo")
+    (tree / "models" / "only" / "b.hlo").symlink_to(tmp_path / "elsewhere.hlo")
+    for path in ("models", "models/only"):
+        with pytest.raises(OpscopeError, match="a link that leads out of"):
+            directories.source(0, path)
+    shutil.move(tree / "models" / "only", tmp_path / "only")
+    (tree / "models" / "only").symlink_to(tmp_path / "only")
+    with pytest.raises(OpscopeError, match="a link that leads out of"):
+        directories.source(0, "models")
 
 
 def test_a_large_directory_is_listed_in_part(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from opscope.program import Frame, Program
 
@@ -23,6 +24,14 @@ def read_source(file: str) -> str | None:
         return path.read_text("utf-8", errors="replace")
     except (OSError, ValueError, RuntimeError):  # no permission, a name with a zero byte, or a link to itself
         return None
+
+
+def recorded_texts(attrs: Mapping[str, Any]) -> dict[str, str]:
+    """The files that a program or recording has with it. Attributes come from files, so what is not text under a name is left out."""
+    texts = attrs.get(SOURCES)
+    if not isinstance(texts, Mapping):
+        return {}
+    return {file: text for file, text in texts.items() if isinstance(file, str) and isinstance(text, str)}
 
 
 def frames_of(program: Program) -> Iterator[Frame]:

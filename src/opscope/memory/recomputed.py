@@ -14,8 +14,8 @@ from opscope.readers.torch.checkpointed import CHECKPOINTED
 
 def with_recomputed(program: Program, memory: Memory) -> Memory:
     """The memory of a run, with what the model recomputes."""
-    names = program.attrs.get(CHECKPOINTED, ())
-    if not names:
+    names = program.attrs.get(CHECKPOINTED)
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):  # a file can have anything
         return memory
     planner = Planner(program, memory)
     nodes = recomputed_in(planner.flow, set(names))

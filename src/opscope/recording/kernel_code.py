@@ -10,7 +10,7 @@ XLA for the CPU writes a file for each kernel, XLA for GPUs one for a module or 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ class CodeFiles:
     def __init__(self, recording: Recording) -> None:
         self._directory = Path(recording.name)
         self._modules = sorted(recording.modules, key=len, reverse=True)
-        self._kept = recording.attrs.get(CODES, ())
+        self._kept = _kept_codes(recording.attrs.get(CODES))
 
     @cached_property
     def _own(self) -> dict[str, Path]:
@@ -127,6 +127,11 @@ class CodeFiles:
                 for graph in snapshot.program:
                     for id in graph.ids:
                         yield from self.of(module, id)
+
+
+def _kept_codes(codes: Any) -> list[Mapping[str, Any]]:
+    """The code that a recording has with it, as far as it is not damaged."""
+    return [code for code in codes if isinstance(code, Mapping)] if isinstance(codes, list | tuple) else []
 
 
 def _functions(text: str) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _CACHED_DIFFS = 4
 _MOST_NAMED = 16
 
+MEANINGS_OF_IDS = ("names", "objects", "positions")
+"""What equal ids of two snapshots can mean (see `match`)."""
 COMPARES = "compares"
 """The attribute of a recording that compares two programs, which have no compiler pass between them."""
 NOTHING_RECORDED = (

@@ -90,7 +90,7 @@ def _kept_or_read(
 ) -> list[Note]:
     kept = recording.attrs.get(attribute)
     if kept is not None:
-        return [note for each in kept if (note := of_json(each)) is not None]
+        return [note for each in (kept if isinstance(kept, list | tuple) else ()) if (note := of_json(each)) is not None]
     directory = Path(recording.name)
     modules = set(recording.modules)
     return [note for note in read(directory) if note.module in modules] if directory.is_dir() else []

@@ -7,14 +7,18 @@ neither listed nor opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TypedDict
 
 from opscope.errors import OpscopeError
+from opscope.loading import sources_in
 from opscope.recording.dumps import find_dump
 
 MOST_ENTRIES = 2000
+_NOT_IN_NAMES = re.compile(r"[\0\\\ud800-\udfff]")
+"""Halves of surrogate pairs cannot be encoded."""
 
 
 class Entry(TypedDict):
@@ -49,14 +53,15 @@ class Directories:
         return target
 
     def source(self, root: int, path: str) -> Path:
-        """The file or dump to open. A dump with a link that leads out of the directory is refused: reading it would follow the link."""
+        """The file or directory to open. A link that leads out of the directory is refused if opening the target would follow it: one
+        anywhere in a dump, or one of the sources in a directory that is not a dump itself."""
         target = self.path(root, path)
-        if target.is_dir() and _is_dump(target):
-            for parent, directories, files in os.walk(target):
-                for name in (*directories, *files):
-                    entry = Path(parent, name)
-                    if entry.is_symlink() and not entry.resolve().is_relative_to(self._roots[root]):
-                        raise OpscopeError(f"{path}: contains {name}, a link that leads out of {self.names[root]}; run `opscope view DIR`")
+        for opened in [Path(each) for each in sources_in(str(target))] or [target]:
+            for entry in (opened, *_links_in(opened)):
+                if not entry.resolve().is_relative_to(self._roots[root]):
+                    raise OpscopeError(
+                        f"{path}: contains {entry.name}, a link that leads out of {self.names[root]}; run `opscope view DIR`"
+                    )
         return target
 
     def listing(self, root: int, path: str) -> Listing:
@@ -90,7 +95,14 @@ class Directories:
 
 def _is_plain(path: str, parts: tuple[str, ...]) -> bool:
     """Whether a path is relative and names neither a parent nor a hidden file."""
-    return "\0" not in path and "\\" not in path and not any(part.startswith((".", "/")) for part in parts)
+    return _NOT_IN_NAMES.search(path) is None and not any(part.startswith((".", "/")) for part in parts)
+
+
+def _links_in(source: Path) -> Iterator[Path]:
+    """The links in a dump."""
+    if source.is_dir() and _is_dump(source):
+        for parent, directories, files in os.walk(source):
+            yield from filter(os.path.islink, (Path(parent, name) for name in (*directories, *files)))
 
 
 def _is_dump(directory: Path) -> bool:

@@ -14,7 +14,7 @@ from os import stat
 from pathlib import Path
 
 from opscope.analysis.roofline import estimated_for
-from opscope.analysis.source_files import SOURCES
+from opscope.analysis.source_files import recorded_texts
 from opscope.errors import OpscopeError
 from opscope.memory.pass_peaks import PassPeak, pass_peaks
 from opscope.program import Program
@@ -113,7 +113,7 @@ class ServedRecording(Served):
         if what == "source":
             written = self.recording.file or Path(self.recording.name)
             when = stat(written).st_mtime if written.exists() else None
-            return source_answer(program, query, self.recording.attrs.get(SOURCES, {}), when), JSON
+            return source_answer(program, query, recorded_texts(self.recording.attrs), when), JSON
         if what == "memory":
             question = query.get("what-if")
             answer = packed_memory(program, self.recording, 4) if question is None else what_if(program, question, self.recording)

@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from opscope.analysis.enrich import enrich
-from opscope.analysis.source_files import SOURCES
+from opscope.analysis.source_files import recorded_texts
 from opscope.errors import OpscopeError
 from opscope.memory.what_if import change_of
 from opscope.program import Program
@@ -113,7 +113,7 @@ class Served:
     def source_file(self, query: Mapping[str, str]) -> bytes:
         """The text of a file that a node comes from."""
         program = self.program()
-        return source_answer(program, query, program.attrs.get(SOURCES, {}), self._stamp[0] / 1e9 if self.path is not None else None)
+        return source_answer(program, query, recorded_texts(program.attrs), self._stamp[0] / 1e9 if self.path is not None else None)
 
     def details(self, start: int, stop: int) -> bytes:
         program = self.program()

@@ -111,11 +111,30 @@ class Autotuning(NamedTuple):
     def of_json(cls, note: Any) -> Autotuning | None:
         """What `to_json` wrote; None if it is damaged."""
         try:
-            candidates = tuple(Candidate(**each) for each in note["candidates"])
+            candidates = tuple(_checked(Candidate(**each)) for each in note["candidates"])
             same = tuple(map(str, note["same"]))
-            return cls(note["module"], note["node"], same, note["chosen"], candidates, note["modules"])
+            module, node, chosen = (_as_text(note[name]) for name in ("module", "node", "chosen"))
+            return cls(module, node, same, chosen, candidates, _as_number(note["modules"]))
         except (TypeError, KeyError):
             return None
+
+
+def _checked(candidate: Candidate) -> Candidate:
+    """The same, unless a value of it is of another type."""
+    config, seconds, scratch_bytes, failure = candidate
+    return Candidate(_as_text(config), None if seconds is None else _as_number(seconds), _as_number(scratch_bytes), _as_text(failure))
+
+
+def _as_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _as_number(value: Any) -> Any:
+    if not isinstance(value, float | int):
+        raise TypeError(value)
+    return value
 
 
 def _time(candidate: Candidate) -> str:

@@ -29,6 +29,9 @@ _FIELD = re.compile(r'    (\w+): (?:"([^"]*)"|(\S+))$')
 _KIND = re.compile(r"  (fusion|producer_ineligible|update_priority) \{$")
 
 
+_TIMES = ("us_fused", "us_unfused")
+
+
 class FusionNote(NamedTuple):
     """A decision of XLA about a producer: it was fused into a consumer, or not, or so many microseconds are expected of it."""
 
@@ -75,6 +78,11 @@ class FusionNote(NamedTuple):
     def of_json(cls, note: Any) -> FusionNote | None:
         """What `to_json` wrote; None if it is damaged."""
         if not isinstance(note, Mapping) or {*note, "part"} != {*cls._fields} or not isinstance(note["consumers"], list | tuple):
+            return None
+        texts = [note[name] for name in note if name not in ("consumers", *_TIMES)]
+        times = [note[name] for name in _TIMES]
+        known = float | int if note["kind"] == "estimate" else float | int | None
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(time, known) for time in times):
             return None
         return cls(**{**note, "consumers": tuple(map(str, note["consumers"]))})
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from opscope.errors import OpscopeError, SourceError, blamed_on_source
-from opscope.program import EMPTY, Frame, Program
+from opscope.program import EMPTY, Frame, NodeKey, Program, line_number
 from opscope.program import Path as Scope
-from opscope.recording.model import Origin, Recording, Snapshot
+from opscope.recording.model import MEANINGS_OF_IDS, Origin, Recording, Snapshot
 from opscope.recording.store.codec import DAMAGED, KINDS, Decoder, Encoder
 from opscope.recording.store.database import SCHEMA, RecordingFile
 from opscope.recording.store.pages import pack_json, unpack_json
@@ -252,6 +252,8 @@ def _read(ask: Callable[..., list[Any]], name: str, file: Path | None = None) ->
         attrs = {str(key): from_json(value) for key, value in rows("SELECT key, value FROM meta")}
         for key in {"remarks", "skipped"} & attrs.keys():
             attrs[key] = [str(sentence) for sentence in attrs[key]]
+        if attrs.get("ids") not in (None, *MEANINGS_OF_IDS):
+            raise SourceError(f"{DAMAGED} (what its ids mean is unknown)")
         return Recording(name, snapshots, attrs, file)
 
 
@@ -267,7 +269,15 @@ def _errors_of(name: str) -> Iterator[None]:
 
 
 def _origin(old: Any, new: Any, evidence: str, rule: str, where: Any) -> Origin:
-    return Origin(tuple(map(tuple, old)), tuple(map(tuple, new)), evidence, rule, Frame(*where) if where else None)
+    frame = None
+    if where:
+        file, line, function = where
+        frame = Frame(str(file), line_number(str(line)), str(function))
+    return Origin(_keys(old), _keys(new), str(evidence), str(rule), frame)
+
+
+def _keys(keys: Any) -> tuple[NodeKey, ...]:
+    return tuple((str(graph), str(id)) for graph, id in keys)
 
 
 def _only(rows: list[Any], name: str) -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from opscope.analysis.enrich import enrich
-from opscope.analysis.source_files import SOURCES, source_texts
+from opscope.analysis.source_files import SOURCES, recorded_texts, source_texts
 from opscope.analysis.summary import MEASURED
 from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
@@ -110,7 +110,7 @@ def document(
 def packed_wire(program: Program | Recording, details: bool = True, progress: Progress | None = None, sources: bool = False) -> bytes:
     """The compressed wire of a program or recording. The same program always has the same bytes, unless they include `sources`: the files
     that nodes come from. Those that were recorded are always in it."""
-    texts = dict(program.attrs.get(SOURCES, {}))
+    texts = recorded_texts(program.attrs)
     if sources:
         programs = (snapshot.program for snapshot in program) if isinstance(program, Recording) else [program]
         texts |= source_texts(programs, texts)
