@@ -75,8 +75,10 @@ def test_a_transformed_function_of_haiku(with_state: bool) -> None:
         y = hk.nets.MLP([16, 4])(x)
         return hk.BatchNorm(True, True, 0.9)(y, is_training=True) if with_state else y
 
-    program = opscope.capture((hk.transform_with_state if with_state else hk.transform)(classify), X)
-    assert program.name == "classify"
+    transformed = (hk.transform_with_state if with_state else hk.transform)(classify)
+    program = opscope.capture(transformed, X)
+    assert program.name == opscope.capture(hk.without_apply_rng(transformed), X).name == "classify"
+    assert opscope.summary(hk.without_apply_rng(transformed), input_data=X).totals == opscope.summary(transformed, input_data=X).totals
     roles = [node.role for node in program.main.parameters]
     assert roles.count("parameter") == (6 if with_state else 4) and ("buffer" in roles) == with_state and roles.count("input") == 1
     assert any("linear_0" in part for scope in scopes(program) for part in scope)

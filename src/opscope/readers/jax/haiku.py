@@ -27,8 +27,11 @@ def as_function(call: Call) -> Call:
     variables = jax.eval_shape(transformed.init, key, *call.args, **call.kwargs)
     variables = variables if trees == 2 else (variables,)
 
+    # `without_apply_rng` returns the same class, with an `apply` that takes no key.
+    keys = (key,) if "rng" in inspect.signature(transformed.apply).parameters else ()
+
     def apply(*args: Any, **kwargs: Any) -> Any:
-        return transformed.apply(*args[:trees], key, *args[trees:], **kwargs)
+        return transformed.apply(*args[:trees], *keys, *args[trees:], **kwargs)
 
     apply.__name__ = _name(transformed)
     names = ("params", "state")[:trees]
