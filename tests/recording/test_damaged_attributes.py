@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import opscope
+from opscope.analysis.info import info_of
 from opscope.cli import main
 from opscope.memory.recomputed import with_recomputed
 from opscope.memory.schedule import computed_memory
-from opscope.program import Program, ProgramBuilder
+from opscope.program import OPERAND_SHAPES_ATTR, Program, ProgramBuilder, TensorType
 from opscope.recording.dumps.autotuning import Autotuning, Candidate
 from opscope.recording.dumps.fusion_notes import FusionNote
 from opscope.recording.sources import open_recording
@@ -86,6 +87,15 @@ def test_damaged_origins_are_no_internal_error(origin: Any, tmp_path: Path, caps
     connection.close()
     for command in (["passes"], ["passes", "--history", "b"], ["passes", "--touching", "b"]):
         assert main([*command[:1], str(path), *command[1:]]) in (0, 2), (command, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("shapes", [[[["x"]]], [[{}]], [[None]], [[1.5]], [5], 5])
+def test_damaged_shapes_of_views_are_not_used(shapes: Any) -> None:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("main")
+    graph.node("a", "parameter", outputs=[TensorType("f32", (8,))], role="parameter")
+    graph.node("b", "aten.sum", [("a", 0)], [TensorType("f32", ())], attrs={OPERAND_SHAPES_ATTR: shapes})
+    assert info_of(builder.build()).flops == 8
 
 
 @pytest.mark.parametrize("value", WRONG, ids=json.dumps)

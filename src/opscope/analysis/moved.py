@@ -66,9 +66,11 @@ def bytes_moved(sizes: Sizes, node: Node, name: str, fused: Fused | None = None)
 def operand_views(node: Node) -> list[tuple[int | str, ...]] | None:
     """The shapes of a node's operands, if they are views of its inputs; none of them if they are unknown."""
     views = node.attrs.get(OPERAND_SHAPES_ATTR)
-    if isinstance(views, list | tuple) and all(isinstance(shape, list | tuple) for shape in views):
-        return [tuple(shape) for shape in views]
-    return None
+    if not isinstance(views, list | tuple) or not all(isinstance(shape, list | tuple) for shape in views):
+        return None
+    if not all(isinstance(size, int | str) for shape in views for size in shape):  # a file can have anything in its place
+        return None
+    return [tuple(shape) for shape in views]
 
 
 def is_generated(op: str) -> bool:
