@@ -16,6 +16,9 @@ _ALWAYS = 64_000_000
 _RATIO = 100
 """Text of graphs shrinks to a tenth or, if it repeats itself, to a fiftieth."""
 _STREAM = 4_000_000_000
+MOST_FRAMES = 256
+"""Of a stack, counted from the innermost: frames share their callers, so that a small file can mean billions of frames. JAX keeps ten
+unless it is told otherwise."""
 
 
 def most_bytes(packed: int) -> int:

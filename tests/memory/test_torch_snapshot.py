@@ -13,13 +13,14 @@ from conftest import Run
 from support.wire_reader import WireReader
 
 from opscope.errors import SourceError
+from opscope.limits import MOST_FRAMES
 from opscope.loading import load_all
 from opscope.memory.model import Memory
 from opscope.memory.shown import memory_of, planner_of, remember_source
 from opscope.memory.sources import read_memory
 from opscope.memory.suggest import answer as answer_to
 from opscope.program import Frame
-from opscope.readers.torch_memory.frames import place_of
+from opscope.readers.torch_memory.frames import Place
 from opscope.readers.torch_memory.plain_pickle import read_plain_pickle
 from opscope.serve.opening import open_source
 
@@ -121,7 +122,12 @@ def test_a_damaged_or_other_pickle_is_one_line(run: Run, tmp_path: Path) -> None
     ("segments", "events", "message"),
     [
         ([], [{"action": "alloc", "addr": 0, "size": -5}], r"event 0 \(alloc\) has a size of -5 bytes; write it again"),
-        ([{"address": 0, "total_size": -1, "blocks": []}], [{"action": "alloc", "addr": 0, "size": 5}], "segment at 0 has a negative size"),
+        (
+            [{"address": 0, "total_size": -1, "blocks": []}],
+            [{"action": "alloc", "addr": 0, "size": 5}],
+            "segment at 0 has a size that no memory has",
+        ),
+        ([], [{"action": "alloc", "addr": 0, "size": 2**70}], r"event 0 \(alloc\) has a size of 1180591620717411303424 bytes"),
         (
             [{"address": 0}],
             [{"action": "alloc", "addr": 0, "size": 5}],
@@ -190,5 +196,15 @@ def test_a_pickle_cannot_ask_for_memory_that_it_does_not_fill(code: bytes) -> No
 
 def test_a_frame_without_a_name_is_not_a_function() -> None:
     """The fuzzer found it."""
-    place = place_of({"frames": [{"filename": "a.py", "line": 3}, {"filename": "b.py", "line": 4, "name": "f"}]}, has_stacks=True)
+    place = Place([{"filename": "a.py", "line": 3}, {"filename": "b.py", "line": 4, "name": "f"}], has_stacks=True)
     assert place.scope == ("b.py f",) and place.frame == Frame("b.py", 4, "f")
+
+
+def test_a_stack_that_many_events_share_is_looked_at_once(tmp_path: Path) -> None:
+    """Half a megabyte of pickle took minutes: 5,000 events with one list of 20,000 frames. Without the limit this test takes as long."""
+    frames = [{"filename": "a.py", "line": 1, "name": f"f{i}"} for i in range(20_000)]
+    events = [{"action": "alloc", "addr": 512 * i, "size": 512, "frames": frames} for i in range(5_000)]
+    file = tmp_path / "memory.pickle"
+    file.write_bytes(pickle.dumps({"segments": [], "device_traces": [events]}))
+    [program] = load_all(file)
+    assert {len(node.scope) for node in program.main} == {MOST_FRAMES}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opscope.limits import MOST_FRAMES
 from opscope.program import DIRECTION_ATTR, TRANSFORMS_ATTR
 from opscope.readers.hlo import parse_hlo
 from opscope.readers.hlo.scope import Scopes, parse_op_name
@@ -146,6 +147,18 @@ def test_frames_that_are_their_own_ancestors_end() -> None:
     text += "ENTRY e {\n  x = f32[] parameter(0), metadata={stack_frame_id=2}\n}\n"
     [program] = parse_hlo(text)
     assert len(program.main["x"].source) == 2
+
+
+def test_callers_beyond_the_limit_of_a_stack_are_said_to_be_there() -> None:
+    """Nodes share callers, so a megabyte of text can mean a billion frames."""
+    depth = MOST_FRAMES + 50
+    rows = "".join(f"{i} {{file_location_id=1 parent_frame_id={i + 2 if i < depth else 1}}}\n" for i in range(1, depth + 1))
+    text = f"HloModule m\nStackFrames\n{rows}ENTRY e {{\n"
+    text += "".join(f"  x{i} = f32[] parameter({i}), metadata={{stack_frame_id={i + 1}}}\n" for i in range(depth))
+    [program] = parse_hlo(text + "}\n")
+    stacks = [program.main[f"x{i}"].source for i in range(depth)]
+    assert [len(stack) for stack in stacks] == [min(depth - i, MOST_FRAMES + 1) for i in range(depth)]
+    assert [stack[-1].function for stack in stacks] == ["more than 256 frames"] * 50 + [""] * MOST_FRAMES
 
 
 def test_names_that_differ_in_one_number_are_parsed_once_and_alike() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from support.hlo_texts import write_dump
 
+from opscope.errors import OpscopeError
+from opscope.memory.xla_files import find_reports
 from opscope.recording.kernel_code import codes_json
 from opscope.recording.reasons import notes_json
 from opscope.recording.sources import open_recording
@@ -50,3 +52,16 @@ def test_links_inside_the_dump_are(dump: Path) -> None:
     (dump / "kernels").write_text(".visible .entry fusion_12(\n)\n{\n\tret;\n}\n")
     (dump / f"{MODULE}.ptx").symlink_to(dump / "kernels")
     assert [code["language"] for code in codes_json(open_recording(dump))] == ["PTX"]
+
+
+def test_memory_reports_behind_links_that_lead_out_are_not_read(dump: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("BufferAssignment:\n")
+    report = dump / f"{MODULE}.gpu_after_optimizations-buffer-assignment.txt"
+    reports = find_reports(dump)
+    report.symlink_to(tmp_path / "elsewhere")
+    assert find_reports(dump) == reports
+
+
+def test_a_number_that_only_looks_like_one_is_the_name_of_a_pass(dump: Path) -> None:
+    with pytest.raises(OpscopeError, match="no pass '²'"):
+        open_recording(dump).snapshot("²")

@@ -16,6 +16,7 @@ from opscope.memory.xla_reports import Allocation, read_assignment, read_live_ra
 from opscope.program import Program
 from opscope.readers import read
 from opscope.readers.source import Source
+from opscope.recording.dumps.own_files import own_files
 from opscope.recording.dumps.xla import AFTER
 
 _ASSIGNMENT = re.compile(r"(.+)-buffer-assignment\.txt(?:\.gz)?")
@@ -35,7 +36,7 @@ class Reports(NamedTuple):
 
 def find_reports(directory: Path) -> list[Reports]:
     """The memory reports in a directory, in the order of their names."""
-    names = {path.name: path for path in sorted(directory.iterdir()) if path.is_file()}
+    names = {path.name: path for path in own_files(directory)}
     reports = []
     for name, path in names.items():
         match = _ASSIGNMENT.fullmatch(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from opscope.recording.history import Step
 
 _CACHED_DIFFS = 4
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _MOST_NAMED = 16
 
 MEANINGS_OF_IDS = ("names", "objects", "positions")
@@ -140,7 +142,7 @@ class Recording(Displayed, Sequence[Snapshot]):
     def snapshot(self, which: int | str, module: str | None = None) -> Snapshot:
         """A snapshot by its number (negative from the end), or by the name of a pass that ran once (in `module`, if given)."""
         full_name = None if module is None else self.module_named(module)
-        if isinstance(which, str) and not which.lstrip("-").isdigit():
+        if isinstance(which, str) and not _NUMBER.fullmatch(which):
             named = [s for s in self.snapshots if which in (s.name, s.title) and full_name in (None, s.module)]
             if len(named) == 1:
                 return named[0]

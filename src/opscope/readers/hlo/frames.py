@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from opscope.limits import MOST_FRAMES
 from opscope.program import Frame, line_number, whole_number
 from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, unquote
 
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 _NUMBER = re.compile(r"[0-9]{1,9}(?![0-9])")
 _FIELD = re.compile(r"(\w+)\s*=\s*([0-9]{1,9})(?![0-9])")
+_MORE = Frame("…", 0, f"more than {MOST_FRAMES} frames")
+"""At the end of a stack that goes on."""
 
 
 class FrameTables:
@@ -18,6 +21,8 @@ class FrameTables:
 
     def __init__(self) -> None:
         self._tables: dict[str, dict[int, str]] = {name: {} for name in TABLES}
+        self._frames: dict[int, tuple[Frame, int]] = {}
+        """Each frame with the id of its caller."""
         self._stacks: dict[int, tuple[Frame, ...]] = {}
 
     def read(self, text: str, pos: int, name: str) -> int:
@@ -46,20 +51,26 @@ class FrameTables:
         visited: set[int] = set()
         at = frame_id
         while at and at not in visited and at in self._tables["StackFrames"]:
+            if len(frames) == MOST_FRAMES:
+                frames.append(_MORE)
+                break
             visited.add(at)
-            row = self._fields("StackFrames", at)
-            location = self._fields("FileLocations", row.get("file_location_id", 0))
-            frames.append(
-                Frame(
-                    self._name("FileNames", location.get("file_name_id", 0)),
-                    location.get("line", 0),
-                    self._name("FunctionNames", location.get("function_name_id", 0)),
-                )
-            )
-            at = row.get("parent_frame_id", 1) - 1  # XLA prints the parent's id plus one: a root has 1
+            frame, at = self._frame(at)
+            frames.append(frame)
         stack = tuple(frames)
         self._stacks[frame_id] = stack
         return stack
+
+    def _frame(self, frame_id: int) -> tuple[Frame, int]:
+        cached = self._frames.get(frame_id)
+        if cached is None:
+            row = self._fields("StackFrames", frame_id)
+            location = self._fields("FileLocations", row.get("file_location_id", 0))
+            file = self._name("FileNames", location.get("file_name_id", 0))
+            function = self._name("FunctionNames", location.get("function_name_id", 0))
+            caller = row.get("parent_frame_id", 1) - 1  # XLA prints the parent's id plus one: a root has 1
+            cached = self._frames[frame_id] = Frame(file, location.get("line", 0), function), caller
+        return cached
 
     def _fields(self, table: str, row: int) -> dict[str, int]:
         return {key: int(value) for key, value in _FIELD.findall(self._tables[table].get(row, ""))}

@@ -74,11 +74,6 @@ class Place:
         return self.calls("optim/", "zero_grad") or self.calls("nn/modules/module.py", "zero_grad")
 
 
-def place_of(event: Mapping[str, Any], has_stacks: bool) -> Place:
-    frames = event.get("frames")
-    return Place(frames or (), has_stacks and frames is not None)
-
-
 def _path(frame: Mapping[str, Any]) -> str:
     return str(frame["filename"]).replace("\\", "/")
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opscope.errors import SourceError
+from opscope.limits import MOST_FRAMES
 from opscope.plugin import Progress
 from opscope.readers.source import Source
-from opscope.readers.torch_memory.frames import Place, place_of
+from opscope.readers.torch_memory.frames import Place
 from opscope.readers.torch_memory.plain_pickle import is_pickle, read_plain_pickle
 
 _UNIT = 512
@@ -26,6 +27,7 @@ _GROWS = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unm
 """Events with which the allocator takes memory from the device, or gives it back."""
 
 _STRANGE = "is a memory snapshot that opscope does not understand:"
+_LARGEST = 2**63
 _AGAIN = "write it again with torch.cuda.memory._dump_snapshot(file)"
 
 Event = Mapping[str, Any]
@@ -118,11 +120,11 @@ def _device(snapshot: Mapping[str, Any], number: int, events: Sequence[Event]) -
 def _check_sizes(segments: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> None:
     """Refuse sizes that no allocator writes, instead of counting them."""
     for number, event in enumerate(events):
-        if event.get("size", 0) < 0:
+        if not 0 <= event.get("size", 0) < _LARGEST:
             raise SourceError(f"event {number} ({event['action']}) has a size of {event['size']} bytes; {_AGAIN}")
     for segment in segments:
-        if any(size < 0 for size in (segment["total_size"], *(block["size"] for block in segment["blocks"]))):
-            raise SourceError(f"the segment at {segment['address']} has a negative size; {_AGAIN}")
+        if any(not 0 <= size < _LARGEST for size in (segment["total_size"], *(block["size"] for block in segment["blocks"]))):
+            raise SourceError(f"the segment at {segment['address']} has a size that no memory has; {_AGAIN}")
 
 
 def _held(segments: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> list[tuple[int, int]]:
@@ -151,6 +153,9 @@ class _Replay:
             if event["action"].startswith("segment_"):
                 self.ends[event["addr"]] = max(self.ends.get(event["addr"], 0), event["addr"] + event["size"])
         self.starts = sorted(self.ends)
+        self._has_stacks = any(event.get("frames") for event in events)
+        self._places: dict[int, Place] = {}
+        """By the identity of their frames, which many events share."""
         self.at_end = {address: size for segment in segments for address, size in _active_blocks(segment)}
 
     def before(self) -> dict[int, int]:
@@ -165,14 +170,13 @@ class _Replay:
         return {address: size for address, size in self.at_end.items() if address not in made} | sizes
 
     def run(self) -> None:
-        has_stacks = any(event.get("frames") for event in self.events)
         alive: dict[int, tuple[int, int, Step | None]] = {address: (size, 0, None) for address, size in self.before().items()}
         occupied = sorted(alive)
         counts: Counter[str] = Counter()
         for event in self.events:
             address, position = event.get("addr", 0), len(self.steps)
             if event["action"] == "alloc":
-                place = place_of(event, has_stacks)
+                place = self._place(event)
                 counts[place.name] += 1
                 id = place.name if counts[place.name] == 1 else f"{place.name}_{counts[place.name] - 1}"
                 step = Step(id, place, self._block_size(occupied, address, event["size"]))
@@ -180,7 +184,7 @@ class _Replay:
                 insort(occupied, address)
                 self.steps.append(step)
             elif event["action"] == "free_requested":
-                place = place_of(event, has_stacks)
+                place = self._place(event)
                 if address in alive:
                     size, born, made_by = alive.pop(address)
                     self.lives.append(Life(size, born, position - 1, made_by, place))
@@ -190,6 +194,13 @@ class _Replay:
                 if at < len(occupied) and occupied[at] == address:
                     del occupied[at]
         self.lives += [Life(size, born, len(self.steps), made_by, None) for size, born, made_by in alive.values()]
+
+    def _place(self, event: Event) -> Place:
+        frames = event.get("frames")
+        place = self._places.get(id(frames))
+        if place is None:
+            place = self._places[id(frames)] = Place((frames or ())[:MOST_FRAMES], self._has_stacks and frames is not None)
+        return place
 
     def _block_size(self, occupied: list[int], address: int, requested: int) -> int:
         """The size of the block that a request gets: all of the free space there, if what would be left over is too small to split off."""

@@ -85,7 +85,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[dict[str, list[str]]]:
 
 
 def _number(texts: list[str] | None) -> int:
-    return int(texts[0]) if texts and texts[0].isdigit() else 0
+    return int(texts[0]) if texts and texts[0].isdecimal() else 0
 
 
 def with_profile(recording: Recording, data: bytes, texts: dict[int, TextName]) -> Recording:
