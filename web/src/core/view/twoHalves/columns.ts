@@ -111,9 +111,9 @@ function fitting(program: ProgramData, plain: ViewSpec): Fitting {
     const options = Object.entries(spec).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0));
     return JSON.stringify(options.sort(([x], [y]) => (x < y ? -1 : 1)));
   };
-  const { graph, groupBy, calls, fold, rules, hideRoles, forwardBackward, unfolded: apart } = plain;
+  const { graph, groupBy, depth, calls, fold, rules, hideRoles, forwardBackward, unfolded: apart } = plain;
   const isPart = plain.around?.length || plain.paths || plain.only;
-  const undrawn: ViewSpec = isPart ? plain : { graph, groupBy, calls, fold, rules, hideRoles, forwardBackward, unfolded: apart };
+  const undrawn: ViewSpec = isPart ? plain : { graph, groupBy, depth, calls, fold, rules, hideRoles, forwardBackward, unfolded: apart };
   const key = keyOf(undrawn);
   const found = known.get(key) ?? findFitting(program, undrawn);
   known.clear();
