@@ -44,6 +44,25 @@ def test_groups_along_any_axes_are_told(axes: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("groups", "along"),
+    [
+        ("mesh['axis_0'=2,'axis_1'=1,'axis_2'=2] {'axis_0'}", "mesh axis data of data=2, model=2"),
+        ("mesh['x'=2,'y'=2] {'y'}", "mesh axis model of data=2, model=2"),
+        ("mesh['x'=4] {'x'}", "mesh axes data, model of data=2, model=2"),
+        ("mesh['x'=4] {'x':(1)2}", "mesh axis data of data=2, model=2"),
+        ("mesh['x'=4] {'x':(2)2}", "mesh axis model of data=2, model=2"),
+        ("mesh['x'=2,'y'=2], device_ids=(0,2,1,3) {'y'}", ""),
+        ("mesh['x'=4] {'x':(3)2}", ""),
+        ("mesh['x'=4] {'y'}", ""),
+        (f"mesh['x'={'9' * 9}] {{'x'}}", ""),
+    ],
+)
+def test_groups_along_the_axes_of_the_compilers_own_mesh_are_told(groups: str, along: str) -> None:
+    """XLA writes so what its combiner of all-reduces makes of several; the names of these axes are not the user's."""
+    assert axes_of(collective(groups), [Mesh((("data", 2), ("model", 2)))]) == along
+
+
+@pytest.mark.parametrize(
     "groups", ["", "{}", "{{0,1},{2,3}}", "{{0,5},{1,2}}", "[2,12]<=[23]", "[1,24]<=[2,3,4]T(0,0,1)", f"[1,{'9' * 5000}]<=[{'9' * 5000}]"]
 )
 def test_groups_that_no_axes_give_are_not_named(groups: str) -> None:

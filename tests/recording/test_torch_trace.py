@@ -19,7 +19,7 @@ from opscope.errors import SourceError
 from opscope.program import Program
 from opscope.readers.torch.readable import program_of_text
 from opscope.recording.dumps.torch_log_end import is_cut
-from opscope.recording.dumps.torch_trace import read_dump
+from opscope.recording.dumps.torch_trace import _Times, read_dump
 from opscope.recording.model import Recording
 
 SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "torch_trace" / "dedicated_log_torch_trace.log"
@@ -243,6 +243,23 @@ def test_torchs_own_events_have_the_seconds_of_stages(tmp_path: Path) -> None:
     assert len(read_dump(log)) == len(read_dump(SAMPLE))
 
 
+@pytest.mark.parametrize("own_graph", [False, True])
+def test_the_joint_passes_are_timed_whether_or_not_their_graph_is_logged(own_graph: bool) -> None:
+    """Torch 2.11 logs no graph between the joint passes and the partition, whose graph then shows the work of both."""
+    times = _Times()
+    for name, begin, end in (
+        ("bytecode_tracing", 0, 5),
+        ("_recursive_joint_graph_passes", 10, 40),
+        ("min_cut_rematerialization_partition", 50, 52),
+    ):
+        for phase, second in (("B", begin), ("E", end)):
+            times.take("0/0", json.dumps({"name": name, "ts": second * 1e6, "ph": phase}))
+    assert times.of("0/0", "dynamo_output_graph") == 5
+    assert not own_graph or times.of("0/0", "after_joint_graph") == 30
+    assert times.of("0/0", "aot_backward_graph") == (2 if own_graph else 32)
+    assert times.of("0/0", "aot_backward_graph") is None
+
+
 SCRIPT = """
 import json, sys, torch, opscope
 def step(x, w):
@@ -270,7 +287,12 @@ def test_a_log_and_a_recording_of_the_same_run_have_the_same_graphs(tmp_path: Pa
             ours = [(node.id, node.op, node.inputs) for node in graph if node.role == "op"]
             assert ours == [(node.id, node.op, node.inputs) for node in theirs.program[graph.name] if node.role == "op"], name
     timed = {(s.pipeline[0], s.name) for s in logged if s.seconds}
-    assert timed == {("pre-grad", "after"), ("aot autograd", "joint graph"), ("partition", "forward and backward")}
+    assert timed == {
+        ("dynamo", "Dynamo graph"),
+        ("pre-grad", "after"),
+        ("aot autograd", "joint graph"),
+        ("partition", "forward and backward"),
+    }
 
 
 @pytest.mark.slow

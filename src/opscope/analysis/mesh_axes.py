@@ -14,6 +14,9 @@ _MESH = re.compile(r"#sdy\.mesh<\[([^\]]*)\](, *device_ids)?")
 _AXIS = re.compile(r"\\?\"(?P<name>[^\"\\]+)\\?\" *= *(?P<size>\d{1,9})")
 _IOTA = re.compile(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?$")
 _GROUP = re.compile(r"\{((?:\d{1,9}[, ]*)+)\}")
+_BY_AXES = re.compile(r"mesh\[([^\]]*)\] *\{([^}]*)\}$")
+_SIZED = re.compile(r"'([^']*)'=(\d{1,9})")
+_PART = re.compile(r"'([^']*)'(?::\((\d{1,9})\)(\d{1,9}))?")
 _MOST_DEVICES = 1 << 16
 
 
@@ -67,7 +70,10 @@ def _strides(sizes: list[int]) -> list[int]:
 
 
 def _groups(text: str) -> list[tuple[int, ...]]:
-    """Groups of devices, as XLA writes them: {{0,1},{2,3}}, or [2,2]<=[4], or [2,2]<=[2,2]T(1,0)."""
+    """Groups of devices, as XLA writes them: {{0,1},{2,3}}, or [2,2]<=[4], or [2,2]<=[2,2]T(1,0), or mesh['a'=2,'b'=2] {'a'}."""
+    by_axes = _BY_AXES.match(text.strip())
+    if by_axes:
+        return _groups_by_axes(_SIZED.findall(by_axes[1]), _PART.findall(by_axes[2]))
     iota = _IOTA.match(text.strip())
     if not iota:
         return [tuple(map(int, re.findall(r"\d+", group))) for group in _GROUP.findall(text)]
@@ -77,3 +83,25 @@ def _groups(text: str) -> list[tuple[int, ...]]:
         return []
     devices = _devices(dims, order)
     return [tuple(devices[start : start + shape[1]]) for start in range(0, len(devices), shape[1])]
+
+
+def _groups_by_axes(mesh: list[tuple[str, str]], axes: list[tuple[str, str, str]]) -> list[tuple[int, ...]]:
+    """The groups along axes of a mesh of the compiler's own, whose names are not the user's; `'a':(2)4` is a part of an axis."""
+    parts = {name: (before, size) for name, before, size in axes}
+    if len(parts) != len(axes) or not parts.keys() <= dict(mesh).keys():
+        return []
+    sizes: list[int] = []
+    along: list[int] = []
+    for name, whole in mesh:
+        if name in parts:
+            before, size = (int(each) for each in parts[name]) if parts[name][1] else (1, int(whole))
+            if not before * size or int(whole) % (before * size):
+                return []
+            along.append(len(sizes) + 1)
+            sizes += [before, size, int(whole) // (before * size)]
+        else:
+            sizes.append(int(whole))
+    if not 0 < prod(sizes) <= _MOST_DEVICES:
+        return []
+    steps, firsts = _devices(sizes, along), _devices(sizes, [at for at in range(len(sizes)) if at not in along])
+    return [tuple(first + step for step in steps) for first in firsts]

@@ -62,6 +62,7 @@ _BREAK = "dynamo_graph_break_reason"
 _OTHERS = (_EVENT, _PROVENANCE, _BREAK)
 """Records that are not graphs, and whose payload is read."""
 _STAGE_OF_EVENT = {
+    "bytecode_tracing": "dynamo_output_graph",
     "_recursive_pre_grad_passes": "after_pre_grad_graph",
     "aot_trace_joint_graph": "aot_joint_graph",
     "_recursive_joint_graph_passes": "after_joint_graph",
@@ -70,6 +71,8 @@ _STAGE_OF_EVENT = {
     "GraphLowering.codegen": _CODE,
 }
 """The graph that is logged once the work of an event is done."""
+_PARTS_OF_STAGE = {"aot_backward_graph": ("after_joint_graph",)}
+"""Stages that some versions of torch do not log: their seconds are those of the next graph."""
 
 
 class _Record(NamedTuple):
@@ -229,7 +232,8 @@ class _Times:
 
     def of(self, number: str, stage: str) -> float | None:
         """Asked for once: each graph of a stage has its own event."""
-        return self._seconds.pop((number, stage), None)
+        found = [self._seconds.pop((number, each), None) for each in (stage, *_PARTS_OF_STAGE.get(stage, ()))]
+        return sum(each for each in found if each is not None) if any(each is not None for each in found) else None
 
 
 class _Chain:
