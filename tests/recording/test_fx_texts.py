@@ -109,3 +109,23 @@ def test_a_directory_laid_out_as_that_of_vllm_is_a_recording(tmp_path: Path) -> 
     assert recording.skipped == [f"{rank}/transformed_code.py: not an fx graph" for rank in ("rank_0_dp_0", "rank_1_dp_0")]
     alone = open_recording(str(tmp_path / "rank_0_dp_0"))
     assert alone.modules == modules
+
+
+@pytest.mark.parametrize("suffix", ["py", "txt"])
+def test_numbered_files_of_print_readable_are_the_passes_of_one_module(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"2_without_gelu.{suffix}").write_text(PRINTED.replace("gelu = torch.nn.functional.gelu(linear)", "gelu = linear.relu()"))
+    (tmp_path / f"10_last.{suffix}").write_text(PRINTED)
+    (tmp_path / f"0_as_traced.{suffix}").write_text(PRINTED)
+    (tmp_path / "1_notes.txt").write_text("not a graph")
+    recording = open_recording(str(tmp_path))
+    assert recording.modules == ["graph"]
+    assert [snapshot.name for snapshot in recording] == ["as_traced", "without_gelu", "last"]
+    assert all(diff is not None and diff.changed for diff in map(recording.diff, (1, 2)))
+
+
+def test_older_versions_of_vllm_number_ranks_alone(depyf: Path, tmp_path: Path) -> None:
+    rank = tmp_path / "dump" / "rank_0"
+    rank.mkdir(parents=True)
+    for file in depyf.glob("*.py"):
+        file.rename(rank / file.name)
+    assert open_recording(str(rank.parent)).modules[0] == "rank_0/__compiled_fn_1"

@@ -3,9 +3,11 @@
     __compiled_fn_1.BEFORE_PRE_GRAD.0.py, __compiled_fn_1.Joint_graph.0.py, __compiled_fn_1.AFTER_POST_GRAD.0.py …
     before_fusion.py, after_fusion.py …
     rank_0_dp_0/__compiled_fn_1.before_split.0.py, rank_0_dp_0/__compiled_fn_1.post_grad.0.NoOpEliminationPass.before.0.py …
+    00_as_traced.txt, 01_fold_constants.txt …
 
 The graphs of a compiled function up to the joint one are the passes of one module, those of its forward and its backward half of two more,
-in the order in which torch makes them; the files before and after one step are a module too. Every other file is one of its own. vLLM
+in the order in which torch makes them; the files before and after one step are a module too, and so are numbered files, which somebody
+wrote with `print_readable` after each pass. Every other file is one of its own. vLLM
 splits a function into pieces and runs passes of its own on each: depyf numbers the different texts that a pass saw, and each number is a
 module.
 """
@@ -26,7 +28,8 @@ from opscope.recording.store.store import StoreWriter
 
 _COMPILED = re.compile(r"(?P<function>__compiled_fn_\d+)[. ](?P<stage>.+?)[. ](?P<number>\d+)\.py")
 _STEP = re.compile(r"(?P<when>before|after)_(?P<module>.+)\.py")
-_RANK = re.compile(r"rank_\d+_dp_\d+")
+_NUMBERED = re.compile(r"(?P<at>\d{1,9})[-_. ](?P<name>.+)\.(?:py|txt)")
+_RANK = re.compile(r"rank_\d+(?:_dp_\d+)?")
 _OWN_PASS = re.compile(r"post_grad(?:\.(?P<at>\d+))?\.(?P<name>.+)\.(?P<when>before|after)")
 _STAGES = {
     "__compiled_fn": ("", "as Dynamo traced it"),
@@ -53,7 +56,7 @@ _HEAD = 1 << 14
 
 def is_dump(directory: Path, names: Iterable[str]) -> bool:
     names = list(names)
-    texts = [name for name in names if name.endswith(".py") and (_COMPILED.fullmatch(name) or _STEP.fullmatch(name))]
+    texts = [name for name in names if any(kind.fullmatch(name) for kind in (_COMPILED, _STEP, _NUMBERED))]
     return any(_is_text(directory / name) for name in texts) or any(
         is_dump(directory / rank, (each.name for each in (directory / rank).iterdir()))
         for rank in names
@@ -111,11 +114,13 @@ def _place(name: str, split: set[str]) -> Place:
         return " ".join(filter(None, (function, number))), (len(_STAGES), 0), compiled["stage"]
     if step := _STEP.fullmatch(name):
         return step["module"], (("before", "after").index(step["when"]), 0), step["when"]
+    if numbered := _NUMBERED.fullmatch(name):
+        return "graph", (int(numbered["at"]), 0), numbered["name"]
     return Path(name).stem, (0, 0), "graph"
 
 
 def _is_text(path: Path) -> bool:
-    if path.suffix != ".py" or not path.is_file():
+    if path.suffix not in (".py", ".txt") or not path.is_file():
         return False
     with path.open("rb") as stream:
         return is_fx_text(stream.read(_HEAD).decode(errors="replace"))
