@@ -26,9 +26,9 @@ from opscope.readers.profiles import TIMED, timed_with
 from opscope.readers.source import Source
 from opscope.readers.timed import Timed
 from opscope.recording.comparison import Side, compare, comparison_of
-from opscope.recording.diff import COMPOSED, EITHER, PLACES, Diff
+from opscope.recording.diff import COMPOSED, Diff
 from opscope.recording.history import compose
-from opscope.recording.model import NOTHING_RECORDED, Recording, Snapshot
+from opscope.recording.model import EITHER, NOTHING_RECORDED, PLACES, Recording, Snapshot
 from opscope.recording.pass_costs import estimate_for
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.compared import compared, replaced, undecided
+from support.compared import compared, program, replaced, undecided
 
 from opscope.cli.diff import diff_lines
 from opscope.program import Program, ProgramBuilder, TensorType
@@ -169,6 +169,20 @@ def test_a_node_that_was_only_left_out_was_not_replaced() -> None:
         "ROOT %add.2 = f32[8]{0} add(%x, %y)",
     )
     assert difference.replaced == ()
+
+
+def test_a_parameter_was_not_replaced_by_the_value_that_it_had() -> None:
+    """A call was inlined: what took the parameter takes the value that was passed for it."""
+    called = """%f (p.1: f32[8]) -> f32[8] {
+  %p.1 = f32[8]{0} parameter(0)
+  ROOT %exp.1 = f32[8]{0} exponential(%p.1)
+}
+
+"""
+    before = program("%sine.5 = f32[8]{0} sine(%x)\nROOT %call.2 = f32[8]{0} call(%sine.5), to_apply=%f", called)
+    after = program("%sine.5 = f32[8]{0} sine(%x)\nROOT %exp.1 = f32[8]{0} exponential(%sine.5)")
+    found = replaced(diff_passes(before, after, ids="names"))
+    assert not any("p.1" in old for old, _ in found), found
 
 
 def test_operands_in_another_order_are_undecided() -> None:

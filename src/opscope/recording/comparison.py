@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opscope.program import Program
-from opscope.recording.diff import EITHER, Diff
-from opscope.recording.model import COMPARES, Origin, Recording, Snapshot
+from opscope.recording.diff import Diff
+from opscope.recording.model import COMPARES, EITHER, Origin, Recording, Snapshot
 from opscope.recording.time_changes import has_times, with_time_changes
 
 

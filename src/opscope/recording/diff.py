@@ -17,13 +17,10 @@ from opscope.recording.match.indexed_program import TAGS, Labels, Side
 from opscope.recording.match.names import contradictions, names_are_stable
 from opscope.recording.match.pairs import GROUPED
 from opscope.recording.match.places import match_arguments, match_places
-from opscope.recording.model import Origin
+from opscope.recording.model import EITHER, PLACES, Origin
 
 COMPOSED = "composed"
 """Ids need no meaning: origins say what became of every node, through all passes between two snapshots."""
-EITHER, PLACES = "either", "places"
-"""What equal ids mean in two separate compilations: perhaps the same node, which is tried; or nothing, so that places in the user's
-program decide. In snapshots of one compilation they have the meanings of `Matcher`."""
 _LONGEST_VALUE = 60
 _CLEARLY = 0.9
 """One of two diffs counts as smaller if its size is below this share of the other's. With correct names, a diff without them can be smaller

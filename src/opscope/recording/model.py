@@ -21,8 +21,11 @@ _CACHED_DIFFS = 4
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _MOST_NAMED = 16
 
-MEANINGS_OF_IDS = ("names", "objects", "positions")
-"""What equal ids of two snapshots can mean (see `match`)."""
+EITHER, PLACES = "either", "places"
+"""What equal ids mean in two separate compilations: perhaps the same node, which is tried; or nothing, so that places in the user's
+program decide."""
+MEANINGS_OF_IDS = ("names", "objects", "positions", EITHER, PLACES)
+"""What equal ids of two snapshots can mean; the first three in snapshots of one compilation (see `match`)."""
 COMPARES = "compares"
 """The attribute of a recording that compares two programs, which have no compiler pass between them."""
 NOTHING_RECORDED = (

@@ -16,10 +16,13 @@ from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Deta
 from opscope.program.call_order import callees_first
 from opscope.recording.match.attribute_values import canonical
 
-TAGS = 4096
-"""Edges carry (operand position, output index) as one number below this."""
-RESULTS = 64
+TAGS = 1 << 29
+"""Edges carry (operand position, output index) as one number below this: room for 65,536 operands and 8,192 outputs. A loop
+with the state of a training step has thousands."""
+RESULTS = 1 << 13
 """The output index is the rest of that number by this: 0 is the whole of a tuple, 1 the first output."""
+_LAST_OPERAND, _LAST_OUTPUT = TAGS // RESULTS - 1, RESULTS - 1
+"""Those beyond are not told apart."""
 
 _WORD = re.compile(r"[\w.-]+")
 _UNSTABLE = frozenset({"metadata.stack_frame_id", DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR})
@@ -78,7 +81,7 @@ class Side:
             row = []
             for position, (name, index) in enumerate(node.inputs):
                 operand = at[name]
-                tag = min(position, 62) * RESULTS + (index + 1) % RESULTS
+                tag = min(position, _LAST_OPERAND) * RESULTS + min(index + 1, _LAST_OUTPUT)
                 row.append(operand * TAGS + tag)
                 users[operand - base].append((base + i) * TAGS + tag)
             self.operands.append(row)

@@ -54,6 +54,8 @@ class _Slots:
         """Nodes that a value is not followed beyond."""
         self._passed: dict[int, int] | None = None
         """{parameter of b: node whose value its caller passes}, made if a replacement needs it."""
+        self._passed_before: dict[int, int] | None = None
+        """The same of a."""
         self._replaced: dict[int, set[int]] = defaultdict(set)
         """{new node: the nodes that are gone and that it replaced, perhaps with others}."""
         self._exchanges = Exchanges(pairs, copies)
@@ -212,19 +214,29 @@ class _Slots:
 
     def _is_bypassed(self, x: int, y: int) -> bool:
         """Whether consumers now take what the node itself took, perhaps through others that are gone: it was left out, and nothing
-        replaced it. If that one does something else now, it took over the work: a sum of sums."""
+        replaced it. If that one does something else now, it took over the work: a sum of sums. A parameter of a fusion takes what its
+        caller passes."""
         origin = self._pairs.counterpart_b[y] if y not in self._copies else self._copies[y]
         if origin < 0 or not self._is_same_work(origin, y):
             return False
         waiting, seen = [x], {x}
         while waiting and len(seen) <= _FARTHEST:
-            for operand in _operands(self._pairs.a, waiting.pop()):
+            for operand in self._taken_by(waiting.pop()):
                 if operand == origin:
                     return True
                 if operand in self._gone and operand not in seen:
                     seen.add(operand)
                     waiting.append(operand)
         return False
+
+    def _taken_by(self, x: int) -> list[int]:
+        """The nodes of a whose values a node takes."""
+        a = self._pairs.a
+        if not a.nodes[x].is_argument:
+            return _operands(a, x)
+        if self._passed_before is None:
+            self._passed_before = passed(a)
+        return [self._passed_before[x] // TAGS] if x in self._passed_before else []
 
     def _passed_in(self, y: int) -> int:
         """The node that computes a value, if a consumer is in a fusion now and takes a parameter of it; -1 if that is not known."""
@@ -316,8 +328,7 @@ class _Slots:
                 by[x].add(y)
         for x in sorted(self._gone, reverse=True):
             operands, users = _operands(a, x), {edge // TAGS for edge in a.users[x]}
-            replaced = [by.get(user, set()) for user in users] if operands and x not in by else []
-            news = _common(replaced) or (set.union(*replaced) if replaced and all(replaced) else set())
+            news = _common([by.get(user, set()) for user in users]) if operands and x not in by else set()
             taken = {self._pairs.counterpart_b[operand] for y in news for operand in _operands(b, y)}
             if news and all(operand in taken or operand in self._gone for operand in operands):
                 by[x] = news

@@ -154,7 +154,7 @@ def _returned(side: Side) -> dict[int, list[int]]:
         (id, index), count = graph.outputs[0], len(side.nodes[i].outputs)
         output = side.first[called[0]] + graph.position[id]
         if count == 1:
-            returned[i] = [output * TAGS + (index + 1) % RESULTS]
+            returned[i] = [output * TAGS + min(index + 1, RESULTS - 1)]
         elif plain_name(side.nodes[output].op) == "tuple" and len(side.operands[output]) == count:
             returned[i] = side.operands[output]
     return returned
