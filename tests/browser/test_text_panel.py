@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.hlo_texts import NOTES, write_dump
 
 import opscope
@@ -60,6 +61,44 @@ def test_the_text_of_a_pass_is_in_step_with_the_graph(open_address: Open, tmp_pa
     viewer.page.get_by_role("button", name="First in pass 6").click()
     until(lambda: viewer.idle()["selectedNode"] == "fusion.1")
     assert viewer.state()["pass"] == 6
+
+
+NOTED = """(status) => {
+  window.noted = [];
+  new MutationObserver(() => window.noted.push(status.textContent)).observe(status, {childList: true, characterData: true, subtree: true});
+}"""
+"""Notes what a status says from now on."""
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_a_text_is_found_part_by_part_in_many_lines(server: Callable[..., str], open_address: Open, tmp_path: Path, served: bool) -> None:
+    """Lines are looked at in parts of 20,000: hits of the first are counted before the others, and all parts together have all."""
+    lines = "\n".join(f"  %n.{i} = f32[] negate(%n.{i - 1})" for i in range(1, 45_000))
+    called = f"%long (n: f32[]) -> f32[] {{\n  %n.0 = f32[] parameter(0)\n{lines}\n  ROOT %last = f32[] abs(%n.44999)\n}}\n"
+    main = "ENTRY %main (x: f32[]) -> f32[] {\n  %x = f32[] parameter(0)\n  ROOT %call = f32[] call(%x), to_apply=%long\n}\n"
+    source = tmp_path / "chain.hlo"
+    source.write_text(f"HloModule m\n\n{called}\n{main}")
+    page = tmp_path / "page.html"
+    if not served:
+        write(opscope.load_all(source), page, ViewOptions())
+    viewer = open_address(server(source) if served else page.as_uri())
+    viewer.key("x")
+    status = viewer.page.get_by_role("status", name="Lines found")
+    viewer.page.evaluate(NOTED, status.element_handle())
+    find = viewer.page.get_by_label("Find in text")
+    find.fill("negate(")
+    until(lambda: status.inner_text() == "44,999 lines")
+    noted = viewer.page.evaluate("window.noted")
+    assert "19,997 lines, searching…" in noted, "x, call and n.0 are in the first part"
+    assert "39,997 lines, searching…" in noted
+    find.fill("N.44999")
+    until(lambda: status.inner_text() == "2 lines")
+    find.press("Enter")
+    until(lambda: status.inner_text() == "1 of 2")
+    table = viewer.page.get_by_role("table", name="Lines")
+    found = table.get_by_role("row", selected=True)
+    until(lambda: found.count() == 1 and found.inner_text() == "%n.44999 = f32[] negate(%n.44998)")
+    assert not viewer.errors
 
 
 def test_source_lines_are_in_step_with_the_graph(open_address: Open, tmp_path: Path) -> None:

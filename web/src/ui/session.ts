@@ -289,6 +289,7 @@ export class Session {
       this.record(enterGraph(this.view, graph));
     }
     await this.draw({ reveal: node, ...(box < 0 ? { look: "first" as const } : { keepCamera: true }) });
+    await this.idle.breath();
     const now = this.shown?.result.boxOfNode[node] ?? -1;
     if (now < 0) return;
     this.selectItem(now, false, true);
@@ -431,7 +432,6 @@ export class Session {
       showAfter(stage, before, shown, look, { camera: view.camera, title, anchor: result.located[0] });
       this.changed();
       await this.refreshSelection(undefined);
-      this.changed();
       if (look.restore) await this.unfoldSelected();
       void this.timeline.refresh();
       void this.loadAttributes();

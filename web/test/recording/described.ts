@@ -101,6 +101,7 @@ export function described(program: ProgramData, part: Part = { node: () => true,
     metrics: () =>
       program.metrics.map(({ values, ratio, ...definition }) => [definition, ratio?.map(({ name }) => name), perNode((n) => values[n])]),
     details: () => perNode((n) => program.details(n)),
+    ownLine: () => perNode((n) => program.ownLine(n) ?? `${id(n)} has none`),
     findAttribute: () => marked(program.findAttribute("config", (value) => value.includes("[1,null]"))),
     findAttributes: () => marked(program.findAttributes((key, value) => key === "kind" || value === "0.5")),
     findSource: () => marked(program.findSource((frame) => frame === "model.py:12 forward")),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { foundRows } from "../../src/core/listing/foundRows";
 import { listedRow, textOf } from "../../src/core/listing/listed";
 import { nodeLine } from "../../src/core/listing/nodeLine";
 import { ownWords } from "../../src/core/listing/ownLine";
@@ -86,12 +87,31 @@ describe("a node as a line", () => {
     const line = 'ROOT %exp = f32[4]{0} exponential(%a), metadata={op_name="jit(f)/{x}" source_line=3}';
     const own: ProgramData = {
       ...before,
-      details: (node) => (node === EXP ? { attrs: {}, source: [], ownLine: line } : before.details(node)),
+      ownLine: (node) => (node === EXP ? line : undefined),
     };
     expect(nodeLine(own, EXP)).toBe(line);
     expect(nodeLine(own, EXP, new Set(["metadata.op_name"]))).toBe(line);
     expect(nodeLine(own, EXP, new Set(["precision"]))).toBe("ROOT %exp = f32[4]{0} exponential(%a), metadata={…}");
     expect(nodeLine(own, 2)).toBe("a: f32[4] = parameter()");
+  });
+
+  it("is found in any case, on either side, in the rows that are looked at, and nothing but lines is read", () => {
+    const nothing = () => {
+      throw new Error("details are not needed");
+    };
+    const own = (lines: string[]): ProgramData => ({ ...before, details: nothing, ownLine: (node) => lines[node] });
+    const was = own(["%a = f32[] sine(%x)", "%b = f32[] Tanh(%a)"]),
+      is = own(["%a = f32[] sine(%x)", "%c = f32[] sine(%a)"]);
+    const at = (row: number) =>
+      [
+        { kind: "same" as const, before: 0, after: 0 },
+        { kind: "removed" as const, before: 1, after: -1 },
+        { kind: "added" as const, before: -1, after: 1 },
+      ][row];
+    expect([...foundRows("SINE(", { from: 0, to: 3, at }, is, was)]).toEqual([0, 2]);
+    expect([...foundRows("tanh", { from: 0, to: 3, at }, is, was)]).toEqual([1]);
+    expect([...foundRows("sine", { from: 1, to: 2, at }, is, was)]).toEqual([]);
+    expect([...foundRows("tanh", { from: 0, to: 3, at }, is)]).toEqual([]);
   });
 
   it.each([

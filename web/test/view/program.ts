@@ -129,6 +129,7 @@ export function makeProgram(graphs: GraphSketch[], entry = graphs[0].name): Prog
     lane: undefined,
     derivatives: {},
     details: (n) => ({ attrs: nodes[n].attrs ?? {}, source: [] }),
+    ownLine: () => undefined,
     findAttribute: () => undefined,
     findAttributes: () => undefined,
     findSource: () => undefined,

@@ -15,7 +15,7 @@ describe("lines of a program's own text", () => {
         .split("\n")
         .map((line) => line.trim()),
     );
-    const lines = Array.from({ length: program.nodeCount }, (_, node) => program.details(node)?.ownLine ?? "");
+    const lines = Array.from({ length: program.nodeCount }, (_, node) => program.ownLine(node) ?? "");
     expect(lines.filter((line) => line.length > 0).length).toBeGreaterThan(program.nodeCount / 2);
     for (const [node, line] of lines.entries()) {
       if (!line) continue;

@@ -105,8 +105,12 @@ describe("bytes that Python wrote", () => {
   });
 
   it("give details from elsewhere where they were left out", () => {
-    const bare = decodeProgram(bytesOf("bare.opsw"), (node) => ({ attrs: { asked: node }, source: [] }));
+    const bare = decodeProgram(bytesOf("bare.opsw"), {
+      details: (node) => ({ attrs: { asked: node }, source: [] }),
+      ownLine: (node) => `line ${node}`,
+    });
     expect(bare.details(3)).toEqual({ attrs: { asked: 3 }, source: [] });
+    expect(bare.ownLine(3)).toBe("line 3");
     expect(decodeProgram(bytesOf("bare.opsw")).details(3)).toBeUndefined();
     const block = decodeDetails(bytesOf("block.opsw"));
     expect([block.start, block.count]).toEqual([4, 5]);

@@ -16,7 +16,7 @@ export interface Word {
 
 /** `named` are attributes that are shown in any case, because they changed. Without them, an own line is shown whole. */
 export function nodeLine(program: ProgramData, node: number, named?: ReadonlySet<string>): string {
-  const own = named ? undefined : program.details(node)?.ownLine;
+  const own = named ? undefined : program.ownLine(node);
   if (own) return own;
   return nodeWords(program, node, named)
     .map(({ text }) => text)
@@ -24,16 +24,16 @@ export function nodeLine(program: ProgramData, node: number, named?: ReadonlySet
 }
 
 export function nodeWords(program: ProgramData, node: number, named?: ReadonlySet<string>): Word[] {
-  const details = program.details(node);
-  if (!details?.ownLine) return wordsOf(program, node, details?.attrs ?? {}, named ?? new Set());
+  const own = program.ownLine(node);
+  if (!own) return wordsOf(program, node, program.details(node)?.attrs ?? {}, named ?? new Set());
   const isWhole = !named || [...named].some((name) => NOT_SHOWN.test(name));
-  return ownWords(isWhole ? details.ownLine : withoutSource(details.ownLine));
+  return ownWords(isWhole ? own : withoutSource(own));
 }
 
 function wordsOf(program: ProgramData, node: number, attrs: NodeDetails["attrs"], named: ReadonlySet<string>): Word[] {
   const index = indexOf(program);
   const words: Word[] = [];
-  const add = (kind: WordKind, text: string) => words.push({ kind, text: text.replace(/\s*\n\s*/g, " ") });
+  const add = (kind: WordKind, text: string) => words.push({ kind, text: text.includes("\n") ? text.replace(/\s*\n\s*/g, " ") : text });
   const type = index.typeText(node);
   add("name", index.id(node));
   if (type) {

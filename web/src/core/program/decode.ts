@@ -5,14 +5,14 @@
 import { bucketBy } from "../base/csr";
 import { once } from "../base/memoized";
 import { type NodeColumns, nodeColumns, pickedColumns, pickedNumbers, pickedRows, type Selection, selection } from "./columns";
-import { decodeDetails, type DetailsBlock, withLine } from "./details";
-import { lineOf } from "./lineTemplates";
+import { decodeDetails, type DetailsBlock } from "./details";
+import { type LineTemplate, lineOf, lineTemplate } from "./lineTemplates";
 import { decodeMetrics } from "./metrics";
 import { decodeOps, type OpTable } from "./ops";
 import { decodeDiff } from "./recording/diff";
 import type { PassDiff, PassRow, NodeCode, Reason, RecordingData } from "./recording/types";
 import { Sections } from "./sections";
-import type { Csr, Csr2, Grouping, NodeDetails, ProgramData, StringTable, TypeTable } from "./types";
+import type { Csr, Csr2, Grouping, ProgramData, StringTable, TypeTable } from "./types";
 
 interface ProgramRow {
   readonly name: string;
@@ -25,7 +25,7 @@ interface ProgramRow {
 }
 
 /** Looks up details that did not come with the program, if the host has them. */
-export type FetchedDetails = (node: number) => NodeDetails | undefined;
+export type FetchedDetails = Pick<ProgramData, "details" | "ownLine">;
 
 export function decodeRecording(bytes: Uint8Array, fetched?: FetchedDetails): RecordingData {
   const sections = new Sections(bytes);
@@ -79,6 +79,7 @@ class Tables {
   private readonly pathName: Int32Array;
   private readonly pathParent: Int32Array;
   private readonly templates: () => StringTable;
+  private readonly templateOf: LineTemplate[] = [];
   private block: DetailsBlock | undefined;
 
   constructor(
@@ -164,23 +165,24 @@ class Tables {
     return number === undefined ? undefined : (this.sections.fields.facts as ProgramData[Name][])[number];
   }
 
-  private detailsOf(rows: Int32Array, content: number): Pick<ProgramData, "details" | "findAttribute" | "findAttributes" | "findSource"> {
+  private detailsOf(
+    rows: Int32Array,
+    content: number,
+  ): Pick<ProgramData, "details" | "ownLine" | "findAttribute" | "findAttributes" | "findSource"> {
     const { detailOf, fetched } = this;
     if (!detailOf) {
       const unknown = () => undefined;
-      return { details: fetched ?? unknown, findAttribute: unknown, findAttributes: unknown, findSource: unknown };
+      const { details, ownLine } = fetched ?? { details: unknown, ownLine: unknown };
+      return { details, ownLine, findAttribute: unknown, findAttributes: unknown, findSource: unknown };
     }
     const block = (): DetailsBlock => {
       this.block ??= decodeDetails(this.sections.octets("details"));
       return this.block;
     };
-    const line = this.ownLines(content, rows, (row) => block().texts(detailOf[row]));
     const marks = (of: Uint8Array): Uint8Array => Uint8Array.from(rows, (at) => of[detailOf[at]]);
     return {
-      details: (node) => {
-        const details = block().details(detailOf[rows[node]] ?? -1);
-        return details && { ...details, ...withLine(line(node)) };
-      },
+      details: (node) => block().details(detailOf[rows[node]] ?? -1),
+      ownLine: this.ownLines(content, rows, (row, place) => block().textAt(detailOf[row], place)),
       findAttribute: (key, test) => marks(block().findAttribute(key, test)),
       findAttributes: (test) => marks(block().findAttributes(test)),
       findSource: (test) => marks(block().findSource(test)),
@@ -188,19 +190,40 @@ class Tables {
   }
 
   /** The lines of the text that a program was read from. */
-  private ownLines(content: number, rows: Int32Array, texts: (row: number) => string[]): (node: number) => string | undefined {
+  private ownLines(
+    content: number,
+    rows: Int32Array,
+    textAt: (row: number, place: number) => string | undefined,
+  ): (node: number) => string | undefined {
     const name = `lines${content}`;
     if (!this.sections.has(name)) return () => undefined;
     const numbers = once(() => this.sections.integers(name));
-    return (node) => lineOf(this.templates().at(numbers()[node]), this.namesOf(rows[node]), () => texts(rows[node]));
+    return (node) => {
+      const row = rows[node],
+        template = this.template(numbers()[node]);
+      return (
+        lineOf(
+          template,
+          (place) => this.nameAt(row, place),
+          (place) => textAt(row, place),
+        ) || undefined
+      );
+    };
   }
 
-  /** The names of a row's node and its operands. MLIR's names begin with %; those of HLO do in its text only. */
-  private namesOf(row: number): string[] {
+  private template(number: number): LineTemplate {
+    const template = this.templateOf[number] ?? lineTemplate(this.templates().at(number));
+    this.templateOf[number] = template;
+    return template;
+  }
+
+  /** The name of a row's node (0), or of one of its operands. MLIR's names begin with %; those of HLO do in its text only. */
+  private nameAt(row: number, place: number): string | undefined {
     const { start, value } = this.inputs;
+    if (start[row] + place > start[row + 1]) return undefined;
     const id = this.columns.nodeId[row];
-    const operands = Array.from(value.subarray(start[row], start[row + 1]), (offset) => id - offset);
-    return [id, ...operands].map((name) => this.strings.at(name).replace(/^%/, ""));
+    const name = this.strings.at(place === 0 ? id : id - value[start[row] + place - 1]);
+    return name.startsWith("%") ? name.slice(1) : name;
   }
 
   /** Rows of the nodes of some graphs, and where each graph begins. */

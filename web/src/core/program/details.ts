@@ -8,16 +8,18 @@ export interface DetailsBlock {
   readonly start: number;
   readonly count: number;
   details(node: number): NodeDetails | undefined;
-  /** The attributes of a node that are texts, in their order. */
-  texts(node: number): string[];
+  /** Of the attributes of a node that are texts, that at a place. */
+  textAt(node: number, place: number): string | undefined;
+  ownLine(node: number): string | undefined;
   /** Marks among the block's nodes; see ProgramData. */
   findAttribute(key: string, test: (value: string) => boolean): Uint8Array;
   findAttributes(test: (key: string, value: string) => boolean): Uint8Array;
   findSource(test: (frame: string) => boolean): Uint8Array;
 }
 
-export function withLine(ownLine: string | undefined): Pick<NodeDetails, "ownLine"> {
-  return ownLine ? { ownLine } : {};
+/** JSON; most of it is texts without escapes, which need no parser. */
+function parsed(json: string): unknown {
+  return json.startsWith('"') && !json.includes("\\") ? json.slice(1, -1) : JSON.parse(json);
 }
 
 export function decodeDetails(bytes: Uint8Array): DetailsBlock {
@@ -42,7 +44,7 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     if (i < 0 || i >= setOf.length) return undefined;
     const attrs: Record<string, unknown> = {};
     for (let k = sets.start[setOf[i]], v = valueStart[i]; k < sets.start[setOf[i] + 1]; k++, v++) {
-      attrs[keys.at(sets.value[k])] = JSON.parse(texts.at(values[v]));
+      attrs[keys.at(sets.value[k])] = parsed(texts.at(values[v]));
     }
     const source: { file: string; line: number; function?: string }[] = [];
     for (let k = stacks.start[stackOf[i]]; k < stacks.start[stackOf[i] + 1]; k++) {
@@ -52,13 +54,15 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
         name ? { file: keys.at(file[frame]), line: line[frame], function: name } : { file: keys.at(file[frame]), line: line[frame] },
       );
     }
-    return { attrs, source, ...withLine(lines?.at(i)) };
+    return { attrs, source };
   };
-  const nodeTexts = (node: number): string[] => {
+  const textAt = (node: number, place: number): string | undefined => {
     const i = node - start;
-    return Array.from(values.subarray(valueStart[i], valueStart[i + 1]), (value) => JSON.parse(texts.at(value)) as unknown).filter(
-      (value) => typeof value === "string",
-    );
+    for (let v = valueStart[i], left = place; v < valueStart[i + 1]; v++) {
+      const text = texts.at(values[v]);
+      if (text.startsWith('"') && left-- === 0) return parsed(text) as string;
+    }
+    return undefined;
   };
   const findAttribute = (key: string, test: (value: string) => boolean): Uint8Array => {
     const matchingKeys = new Uint8Array(keys.length);
@@ -107,5 +111,14 @@ export function decodeDetails(bytes: Uint8Array): DetailsBlock {
     }
     return Uint8Array.from(stackOf, (stack) => stackHolds[stack]);
   };
-  return { start, count: setOf.length, details, texts: nodeTexts, findAttribute, findAttributes, findSource };
+  return {
+    start,
+    count: setOf.length,
+    details,
+    textAt,
+    ownLine: (node) => lines?.at(node - start) || undefined,
+    findAttribute,
+    findAttributes,
+    findSource,
+  };
 }

@@ -66,6 +66,8 @@ export interface ProgramData {
   readonly lane: LaneData | undefined;
   /** Attributes, scope and source frames of a node, decoded when asked. May be fetched from the host. */
   readonly details: (node: number) => NodeDetails | undefined;
+  /** A node's line of the text that the program was read from; undefined if there is none. Apart from the other details: a search reads all. */
+  readonly ownLine: (node: number) => string | undefined;
   /**
    * Marks (1) the nodes with an attribute of that name (lower case; the end of a dotted name will do) whose value passes the test,
    * or with such a source frame ("file:line function"). Undefined if not all details are here.
@@ -184,8 +186,6 @@ export interface Grouping {
 export interface NodeDetails {
   readonly attrs: Record<string, unknown>;
   readonly source: readonly { file: string; line: number; function?: string }[];
-  /** Its line of the text that the program was read from; absent if there is none. */
-  readonly ownLine?: string;
 }
 
 export const ROLES = ["op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer"] as const;

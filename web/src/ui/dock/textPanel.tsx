@@ -47,7 +47,8 @@ export function TextPanel({ session, bar }: Docked): JSX.Element {
             onKeyDown={(event) => event.key === "Enter" && void text.step(event.shiftKey ? -1 : 1)}
           />
           <span class="quiet" role="status" aria-label="Lines found">
-            {text.isSearching ? "searching…" : hits && found(hits.length, text.hit)}
+            {hits && (hits.length || !text.isSearching) ? found(hits.length, text.hit) : ""}
+            {text.isSearching && (hits?.length ? ", searching…" : "searching…")}
           </span>
           <span class="grow" />
         </>,

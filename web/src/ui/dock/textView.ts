@@ -3,8 +3,6 @@ import type { SideText, TextPlace, TextRowShown, TextSummary } from "../engine/t
 import type { Session } from "../session";
 import { Signal } from "../state/signal";
 
-const LONG = 100_000;
-
 export class TextView {
   readonly onChange = new Signal();
   /** Another object whenever lines have other numbers. */
@@ -16,13 +14,17 @@ export class TextView {
   /** The line that it has. */
   line = -1;
   /** Rows with the text that was looked for, and which of them is shown. */
-  hits: Int32Array | undefined;
+  hits: readonly number[] | undefined;
   hit = -1;
   wanted = "";
+  /** Are there rows that were not looked at? */
+  isSearching = false;
 
   /** The program that the summary is about. */
   private of: unknown;
-  private finding: Promise<void> | undefined;
+  /** The part of the search that is under way. */
+  private part: Promise<void> = Promise.resolve();
+  private searches = 0;
 
   constructor(private readonly session: Session) {}
 
@@ -65,36 +67,42 @@ export class TextView {
     await this.load();
   }
 
-  /** Looks for a text; of several while a person types, the last is looked for. */
+  /** Looks for a text, part by part. The next search ends this one. */
   async find(text: string): Promise<void> {
+    const search = ++this.searches;
+    const hits: number[] = [];
     this.wanted = text;
-    if (!this.finding) {
-      this.finding = this.findWanted().finally(() => {
-        this.finding = undefined;
-        this.onChange.emit();
-      });
-      this.onChange.emit();
-    }
-    await this.finding;
-  }
-
-  /** Is it looking for a text in so many lines that it takes seconds? */
-  get isSearching(): boolean {
-    return this.finding !== undefined && (this.summary?.lines ?? 0) > LONG;
-  }
-
-  private async findWanted(): Promise<void> {
-    let text: string;
-    do {
-      text = this.wanted;
-      this.hits = text ? await this.session.ask("textFind", { text }) : undefined;
-    } while (text !== this.wanted);
+    this.hits = text ? hits : undefined;
     this.hit = -1;
+    this.isSearching = text !== "";
+    this.onChange.emit();
+    for (let from = 0; this.isSearching && search === this.searches; ) {
+      this.part = this.session.ask("textFind", { text, from }).then(
+        ({ rows, next }) => {
+          if (search !== this.searches) return;
+          for (const row of rows) hits.push(row);
+          from = next;
+          this.isSearching = next >= 0;
+        },
+        (error: unknown) => {
+          if (search !== this.searches) return;
+          this.isSearching = false;
+          this.session.say(error instanceof Error ? error.message : String(error));
+        },
+      );
+      await this.part;
+      if (search === this.searches) this.onChange.emit();
+    }
   }
 
-  /** Goes to the next or the previous hit. */
+  /** Goes to the next or the previous hit, and waits for it while there may be one in rows that were not looked at. */
   async step(by: 1 | -1): Promise<void> {
-    await this.finding;
+    const { searches } = this;
+    const isKnown = () => (by > 0 ? this.hit + 1 < (this.hits?.length ?? 0) : this.hit > 0);
+    while (this.isSearching && !isKnown()) {
+      await this.part;
+      if (searches !== this.searches) return;
+    }
     const { hits } = this;
     if (!hits?.length) return;
     this.hit = this.hit < 0 ? (by > 0 ? 0 : hits.length - 1) : (this.hit + by + hits.length) % hits.length;

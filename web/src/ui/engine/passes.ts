@@ -214,7 +214,7 @@ export async function open(at: WireAt, progress: (part: number) => void): Promis
   if (at.kind === "recording") return { passes: new Passes(await remoteRecording(at.url)) };
   const bytes = await bytesOf(at, progress);
   const remote = at.kind === "url" && at.detailsUrl ? new RemoteDetails(at.detailsUrl) : undefined;
-  const recording = decodeRecording(bytes, remote && ((node) => remote.get(node)));
+  const recording = decodeRecording(bytes, remote);
   if (recording.passes.length) return { passes: new Passes(embedded(recording)) };
   const url = at.kind === "url" ? at.sourceUrl : undefined;
   const sourceFile: SourceFile = async (node, file) =>
@@ -259,7 +259,7 @@ async function remoteRecording(address: string): Promise<PassSource> {
     refresh,
     program: async (pass) => {
       const remote = new RemoteDetails(`${address}/details/${pass}`);
-      return { program: decodeProgram(await bytes(`wire/${pass}`), (node) => remote.get(node)), remote };
+      return { program: decodeProgram(await bytes(`wire/${pass}`), remote), remote };
     },
     diff: async (pass) => {
       const answer = await bytes(`diff/${pass}`);

@@ -1,6 +1,7 @@
 /** The text that the page shows: of a program, or of both sides of a pass. */
+import { foundRows } from "../../core/listing/foundRows";
 import { listedRow, unmarked } from "../../core/listing/listed";
-import { nodeLine, nodeWords } from "../../core/listing/nodeLine";
+import { nodeWords } from "../../core/listing/nodeLine";
 import { sideBySide, type TextRow } from "../../core/listing/sideBySide";
 import { TextLines } from "../../core/listing/textLines";
 import { indexOf } from "../../core/program/programIndex";
@@ -8,13 +9,16 @@ import type { PassDiff } from "../../core/program/recording/types";
 import type { ProgramData } from "../../core/program/types";
 import { nodeName } from "./names";
 import type { PassProgram } from "./passes";
-import type { SideText, TextPlace, TextRowShown, TextSummary } from "./textProtocol";
+import type { FoundRows, SideText, TextPlace, TextRowShown, TextSummary } from "./textProtocol";
 
 /** The program before a pass, and what the pass did. */
 export interface Before {
   readonly side: PassProgram;
   readonly diff: PassDiff;
 }
+
+/** So many take a few hundredths of a second. */
+const ROWS_AT_ONCE = 20_000;
 
 export class ShownText {
   private readonly lines: TextLines;
@@ -46,7 +50,7 @@ export class ShownText {
 
   async rows(from: number, to: number): Promise<TextRowShown[]> {
     const lines = Array.from({ length: Math.max(0, Math.min(to, this.lines.count) - from) }, (_, i) => this.lines.at(from + i));
-    await Promise.all(lines.flatMap((line) => (line.kind === "row" ? this.need(this.lines.rowAt(line.row)) : [])));
+    await this.need(lines.flatMap((line) => (line.kind === "row" ? [line.row] : [])));
     return lines.map((line) => (line.kind === "row" ? this.shown(line.row) : line));
   }
 
@@ -61,25 +65,20 @@ export class ShownText {
     return this.rowsOf[side][node] ?? -1;
   }
 
-  async find(text: string): Promise<Int32Array> {
-    const { after, before } = this;
-    await Promise.all([after, before?.side].map((side) => side?.remote?.need(0, side.program.nodeCount)));
-    const wanted = text.toLowerCase();
-    const has = (program: ProgramData, node: number) => node >= 0 && nodeLine(program, node).toLowerCase().includes(wanted);
-    const rows: number[] = [];
-    for (let row = 0; row < this.lines.rowCount; row++) {
-      const { before: old, after: now } = this.lines.rowAt(row);
-      if (has(after.program, now) || (before && has(before.side.program, old))) rows.push(row);
-    }
-    return Int32Array.from(rows);
+  /** Looks in some rows only: the first hits are there at once, and the engine answers what else is asked in between. */
+  async find(text: string, from: number): Promise<FoundRows> {
+    const { rowCount } = this.lines;
+    const to = Math.min(from + ROWS_AT_ONCE, rowCount);
+    await this.need(Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i));
+    const rows = { from, to, at: (row: number): TextRow => this.lines.rowAt(row) };
+    return { rows: foundRows(text, rows, this.after.program, this.before?.side.program), next: to < rowCount ? to : -1 };
   }
 
-  /** Fetches the attributes of the nodes of a row, where they did not come with the program. */
-  private need({ before, after }: TextRow): (Promise<void> | undefined)[] {
-    return [
-      after < 0 ? undefined : this.after.remote?.need(after, after + 1),
-      before < 0 ? undefined : this.before?.side.remote?.need(before, before + 1),
-    ];
+  /** Fetches the attributes of the nodes of rows, where they did not come with the program. */
+  private async need(rows: readonly number[]): Promise<void> {
+    const remotes = { after: this.after.remote, before: this.before?.side.remote };
+    for (const side of ["after", "before"] as const)
+      await remotes[side]?.needAll(rows.map((row) => this.lines.rowAt(row)[side]).filter((node) => node >= 0));
   }
 
   private shown(row: number): TextRowShown {

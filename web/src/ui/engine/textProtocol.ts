@@ -26,6 +26,12 @@ export interface TextPlace extends TextSummary {
   readonly row: number;
 }
 
+export interface FoundRows {
+  readonly rows: Int32Array;
+  /** Where to go on; -1: all rows were looked at. */
+  readonly next: number;
+}
+
 export interface TextMethods {
   /** Writes the program that is shown, or with `sides` what its pass did; the other questions are about it. */
   text(params: { readonly sides: boolean }): TextSummary;
@@ -36,6 +42,6 @@ export interface TextMethods {
   textLine(params: { readonly node: number }): TextPlace;
   /** Where a row is, after opening what hides it. */
   textRow(params: { readonly row: number }): TextPlace;
-  /** The rows that contain a text, in any case. */
-  textFind(params: { readonly text: string }): Int32Array;
+  /** Of some rows from one on, those that contain a text, in any case. */
+  textFind(params: { readonly text: string; readonly from: number }): FoundRows;
 }

@@ -18,6 +18,11 @@ export class Idle {
     }
   }
 
+  /** Ends the browser's current task, so that the page answers between two steps that each take a while; it is not idle in between. */
+  breath(): Promise<void> {
+    return this.during(new Promise((resolve) => setTimeout(resolve)));
+  }
+
   get isIdle(): boolean {
     return this.count === 0;
   }

@@ -138,6 +138,7 @@ class Merging {
       lane: this.lane(),
       derivatives: { ...old.derivatives, ...now.derivatives },
       details: (node) => (after[node] >= 0 ? now.details(after[node]) : old.details(before[node])),
+      ownLine: (node) => (after[node] >= 0 ? now.ownLine(after[node]) : old.ownLine(before[node])),
       findAttribute: (key, test) => this.marks((program) => program.findAttribute(key, test)),
       findAttributes: (test) => this.marks((program) => program.findAttributes(test)),
       findSource: (test) => this.marks((program) => program.findSource(test)),

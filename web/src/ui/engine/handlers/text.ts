@@ -37,4 +37,5 @@ export const textLine: Handler<"textLine"> = ({ text: shown, passes, passShown }
 
 export const textRow: Handler<"textRow"> = (state, { row }) => state.text?.place(row) ?? NOWHERE;
 
-export const textFind: Handler<"textFind"> = (state, { text: wanted }) => state.text?.find(wanted) ?? new Int32Array(0);
+export const textFind: Handler<"textFind"> = (state, { text: wanted, from }) =>
+  state.text?.find(wanted, from) ?? { rows: new Int32Array(0), next: -1 };
