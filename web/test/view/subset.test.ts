@@ -87,10 +87,30 @@ describe("around", () => {
         .map((box) => view.key[box].slice(2))
         .filter((key) => key !== "output");
     };
-    expect(near("x", 1)).toEqual(["x", "loop"]);
-    expect(near("x", 2)).toEqual(["x", "loop", "end"]);
-    expect(near("loop", 1)).toEqual(["x", "sibling", "loop", "end"]);
-    expect(near("last", 1)).toEqual(["loop", "last", "end"]);
+    expect(near("x", 1)).toEqual(["x", "both", "loop"]);
+    expect(near("x", 2)).toEqual(["x", "both", "loop", "last", "end"]);
+    expect(near("loop", 1)).toEqual(["x", "sibling", "both", "loop", "last", "end"]);
+  });
+
+  it("shows what only passes values on as a part of edges where there is much of it", () => {
+    const values = Array.from({ length: 40 }, (_, i) => i);
+    const types = values.map(() => "f32[4]");
+    const state = makeProgram([
+      {
+        name: "main",
+        nodes: [
+          ...values.map((i) => ({ id: `start${i}`, op: "sin" })),
+          { id: "all", op: "tuple", inputs: values.map((i) => `start${i}`), types },
+          { id: "loop", op: "while", inputs: ["all#*"], types },
+          ...values.map((i) => ({ id: `part${i}`, op: "get-tuple-element", inputs: [`loop#${i}`] })),
+          ...values.map((i) => ({ id: `end${i}`, op: "exp", inputs: [`part${i}`] })),
+        ],
+      },
+    ]);
+    const view = buildView(state, { fold, around: ["loop", "part3"], hops: 1, flatten: true });
+    const kinds = boxesOfKind(view, BoxKind.Node).map((box) => view.key[box].slice(2).replace(/\d+$/, ""));
+    expect(kinds.filter((kind) => kind === "part" || kind === "all")).toEqual(["part"]);
+    expect(kinds.filter((kind) => kind === "end")).toHaveLength(40);
   });
 
   it("closes the modules beside a node that is near everything, and opens them again", () => {

@@ -105,8 +105,15 @@ function walkAround(traits: Traits, start: readonly number[], hops: number, stop
   }
 }
 
-/** A loop of HLO has a box for each of its fifty values otherwise: what only passes values on is a part of the edges, unless it was asked for. */
+/** With more nodes than this, what only passes values on is not shown. */
+const MANY_NODES = 60;
+
+/**
+ * A small neighbourhood has a box for every node. In a large one, a loop of HLO would have one for each of its fifty values: what only passes
+ * values on is a part of the edges there, unless it was asked for.
+ */
 function passOn({ plumbing, program }: Traits, asked: ReadonlySet<number>, included: Uint8Array): void {
+  if (included.reduce((sum, each) => sum + each, 0) <= MANY_NODES) return;
   for (let n = 0; n < program.nodeCount; n++)
     if (included[n] && plumbing.kind[n] !== Forwards.Nothing && !asked.has(n)) included[n] = PASSED;
 }
