@@ -68,6 +68,31 @@ def test_the_command_sees_its_own_environment_and_what_was_appended(tmp_path: Pa
     assert not directory.parent.exists(), "what was dumped does not stay behind"
 
 
+@pytest.mark.parametrize("existing", ["run.opscope", "run-xla.opscope", "run-torch.opscope"])
+def test_a_file_that_is_there_is_refused_before_the_command_runs(tmp_path: Path, existing: str) -> None:
+    (tmp_path / existing).write_text("mine")
+    ran = tmp_path / "ran"
+    run = passes("-o", str(tmp_path / "run.opscope"), "--", sys.executable, "-c", f"open({str(ran)!r}, 'w')")
+    assert run.returncode == 2 and len(run.stderr.splitlines()) == 1, run.stderr
+    assert f"{tmp_path / existing}: already exists" in run.stderr and "--force" in run.stderr
+    assert not ran.exists() and (tmp_path / existing).read_text() == "mine"
+
+
+def test_a_directory_that_is_not_there_is_refused_before_the_command_runs(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    run = passes("-o", str(tmp_path / "none" / "run.opscope"), "--", sys.executable, "-c", f"open({str(ran)!r}, 'w')")
+    assert run.returncode == 2 and "no such directory" in run.stderr and not ran.exists()
+
+
+@pytest.mark.frameworks
+def test_a_file_is_replaced_with_force(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    kept = tmp_path / "run.opscope"
+    kept.write_text("old")
+    run = passes("-f", "-o", str(kept), "--", sys.executable, "-c", _JAX)
+    assert run.returncode == 0 and kept.read_bytes().startswith(b"SQLite"), run.stderr
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -76,6 +101,8 @@ def test_the_command_sees_its_own_environment_and_what_was_appended(tmp_path: Pa
         (["--"], "-- needs a command"),
         (["dump", "--", "true"], "SOURCE and -- COMMAND exclude each other"),
         (["-o", "run.opscope", "dump"], "-o applies to -- COMMAND"),
+        (["--force", "dump"], "--force applies to -- COMMAND"),
+        (["--force", "--", "true"], "--force is about the file that -o FILE writes"),
         ([], "Missing argument 'SOURCE', or -- COMMAND"),
     ],
 )

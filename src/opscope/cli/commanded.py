@@ -43,11 +43,13 @@ def commanded(ctx: click.Context) -> list[str] | None:
     return command
 
 
-def run_and_show(command: Sequence[str], output: str | None, show: Callable[[str], object]) -> int:
+def run_and_show(command: Sequence[str], output: str | None, force: bool, show: Callable[[str], object]) -> int:
     """Run a command, show each recording that came of it, and keep it if asked to. Returns the command's exit code."""
     if not command:
         raise click.UsageError("-- needs a command, as in `opscope passes -- python train.py`.")
     with _directories() as environment:
+        if output is not None:
+            _check_free(Path(output), _dumps(environment), force)
         try:
             code = subprocess.run(command, env={**os.environ, **environment}).returncode
         except OSError as error:
@@ -58,7 +60,7 @@ def run_and_show(command: Sequence[str], output: str | None, show: Callable[[str
         for directory in directories:
             show(str(directory))
         if output is not None:
-            _keep(directories, Path(output))
+            _keep(directories, Path(output), force)
     return code if code >= 0 else _SIGNALLED - code
 
 
@@ -81,12 +83,24 @@ def _dumps(environment: Mapping[str, str]) -> list[Path]:
     return [*([Path(dumped_to[1])] if dumped_to else []), Path(environment["TORCH_TRACE"])]
 
 
-def _keep(directories: Sequence[Path], output: Path) -> None:
+def _check_free(output: Path, directories: Sequence[Path], force: bool) -> None:
+    """Refuse before the command runs, which may take hours, what could not be kept after it."""
+    from opscope.recording.store.store import check_recordable
+
+    for path in (output, *(_part(output, directory) for directory in directories)):
+        check_recordable(path, force)
+
+
+def _keep(directories: Sequence[Path], output: Path, force: bool) -> None:
     """One recording is FILE; of two, each has the name of its directory in it."""
     from opscope.recording.sources import open_recording
     from opscope.recording.store.store import save_recording
 
     for directory in directories:
-        path = output if len(directories) == 1 else output.with_name(f"{output.stem}-{directory.name}{output.suffix}")
-        save_recording(open_recording(directory), path, overwrite=True)
+        path = output if len(directories) == 1 else _part(output, directory)
+        save_recording(open_recording(directory), path, overwrite=force)
         say(f"saved {path}", err=True)
+
+
+def _part(output: Path, directory: Path) -> Path:
+    return output.with_name(f"{output.stem}-{directory.name}{output.suffix}")

@@ -13,7 +13,7 @@ import click
 from opscope.cli.commanded import WithCommand, commanded, run_and_show
 from opscope.cli.pass_search import found_json, found_lines, found_rows, node_named, passes_touching
 from opscope.cli.progress import progress
-from opscope.cli.source import from_option, module_option
+from opscope.cli.source import check_force, from_option, module_option
 from opscope.cli.table import BARS, table
 from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes, short_number, short_seconds
@@ -58,6 +58,7 @@ _NUMBER = re.compile(r"\.(\d{4,})\..+\.after_")
 @click.option("--device", metavar="NAME", help="With --cost: also the time that the program needs at best on this device.")
 @click.option("--memory", is_flag=True, help="Also the most bytes in use in the program after each pass, and which pass raised it most.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(), help="With -- COMMAND: keep the recording in FILE (.opscope).")
+@click.option("-f", "--force", is_flag=True, help="With -o: overwrite FILE, whatever it contains.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every pass.")
 @click.pass_context
 def command(
@@ -77,6 +78,7 @@ def command(
     device: str | None,
     memory: bool,
     output: str | None,
+    force: bool,
     as_json: bool,
 ) -> None:
     """List compiler passes, one per row, and what each added, removed and changed.
@@ -108,12 +110,13 @@ def command(
     if (arguments := commanded(context)) is not None:
         if source is not None:
             raise click.UsageError("SOURCE and -- COMMAND exclude each other.")
-        given = {name: value for name, value in context.params.items() if name not in ("source", "output")}
-        context.exit(run_and_show(arguments, output, lambda path: context.invoke(command, source=path, output=None, **given)))
+        check_force(force, output)
+        unkept = context.params | {"output": None, "force": False}
+        context.exit(run_and_show(arguments, output, force, lambda path: context.invoke(command, **unkept | {"source": path})))
     if source is None:
         raise click.UsageError("Missing argument 'SOURCE', or -- COMMAND.")
-    if output is not None:
-        raise click.UsageError("-o applies to -- COMMAND.")
+    if output is not None or force:
+        raise click.UsageError(f"{'-o' if output is not None else '--force'} applies to -- COMMAND.")
     if device is not None and not cost:
         raise click.UsageError("--device applies to --cost.")
     chosen_device = None

@@ -286,12 +286,17 @@ def _only(rows: list[Any], name: str) -> Any:
     return rows[0][0]
 
 
-def _clear(path: Path, overwrite: bool) -> None:
-    """Delete an existing recording. The new one is written in place, so that a compiler that crashes leaves its snapshots."""
+def check_recordable(path: Path, overwrite: bool) -> None:
+    """Refuse a path where no recording can be written, or only in place of a file that is there."""
     check_target(path)
     if not overwrite:
         refuse_to_replace(path, "opscope", ())
     if path.exists() and not path.is_file():
         raise OpscopeError(f"{path}: is not a regular file; name one to record into")
+
+
+def _clear(path: Path, overwrite: bool) -> None:
+    """Delete an existing recording. The new one is written in place, so that a compiler that crashes leaves its snapshots."""
+    check_recordable(path, overwrite)
     path.unlink(missing_ok=True)
     remove_journals(path)
