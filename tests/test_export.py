@@ -9,6 +9,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import zlib
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -272,6 +273,19 @@ def test_process_pool_after_this_process_has_drawn(method: str) -> None:
     expected = _sizes("small")
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
         assert list(pool.map(_sizes, ["small", "small"])) == [expected] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("limit", "expected"), [(8 << 30, 2), (1 << 40, 0)])
+def test_a_limit_on_virtual_memory_is_one_line_or_no_obstacle(tmp_path: Path, limit: int, expected: int) -> None:
+    """V8 reserves hundreds of gigabytes of addresses, and aborts the process where `ulimit -v` forbids it, as on many shared machines."""
+    resource = pytest.importorskip("resource")
+    command = [sys.executable, "-m", "opscope", "export", "demo:train_step", "-o", str(tmp_path / "step.svg")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    )
+    assert done.returncode == expected, done.stderr
+    assert ("ulimit -v unlimited" in done.stderr and len(done.stderr.splitlines()) == 1) == (expected == 2)
 
 
 def test_unknown_names_are_refused_with_the_closest() -> None:

@@ -134,6 +134,17 @@ def test_without_a_backward_half_modules_are_the_default() -> None:
     assert next(iter(read_program(encode_wire(everything())).groupings)) == "module"
 
 
+def test_groups_within_groups_take_time_by_their_number_not_their_depth() -> None:
+    """Names of ONNX nodes are paths, and may have thousands of slashes. Groups found by their whole path take minutes here."""
+    builder = ProgramBuilder("deep")
+    graph = builder.graph("main")
+    deep = ("a",) * 10_000
+    for number in range(100):
+        graph.node(f"n{number}", "relu", outputs=[TensorType("f32")], scope=(*deep, str(number)))
+    wire = read_program(encode_wire(builder.build()))
+    assert wire.groupings["module"] == [(*deep, str(number)) for number in range(100)]
+
+
 def test_short_texts_are_values_labels_and_routines() -> None:
     builder = ProgramBuilder("texts")
     graph = builder.graph("main")

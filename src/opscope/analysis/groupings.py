@@ -41,11 +41,13 @@ class GroupTree:
         self.graphs: list[int] = []
         self.of_node: array[int] = array("i")
         self._numbers: dict[Path, int] = {}
+        self._children: dict[tuple[int, str], int] = {}
         self._graph = -1
 
     def start_graph(self, graph: int) -> None:
         self._graph = graph
         self._numbers = {(): -1}
+        self._children = {}
 
     def put(self, path: Path) -> None:
         """Put the next node (in program order) into the group at `path`, which is created if needed."""
@@ -62,16 +64,21 @@ class GroupTree:
         group = self._numbers.get(path)
         return self._make(path) if group is None else group
 
+    def child(self, parent: int, name: str) -> int:
+        """The group of this name in another one (-1: in none), created if needed."""
+        group = self._children.get((parent, name))
+        if group is None:
+            group = self._children[parent, name] = len(self.names)
+            self.names.append(name)
+            self.parents.append(parent)
+            self.graphs.append(self._graph)
+        return group
+
     def _make(self, path: Path) -> int:
         group = -1
-        for length in range(1, len(path) + 1):
-            prefix = path[:length]
-            parent, group = group, self._numbers.get(prefix, -1)
-            if group < 0:
-                group = self._numbers[prefix] = len(self.names)
-                self.names.append(prefix[-1])
-                self.parents.append(parent)
-                self.graphs.append(self._graph)
+        for name in path:
+            group = self.child(group, name)
+        self._numbers[path] = group
         return group
 
 

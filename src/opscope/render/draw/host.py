@@ -2,7 +2,7 @@
 
 Every picture gets its own isolate (a few milliseconds), so threads never share one, and it is closed when the picture is done, because
 an open isolate can hang the interpreter at exit. V8 does not survive a fork: a child of a process that has already used it has a fresh
-interpreter do the work.
+interpreter do the work. So does a process whose address space is limited: V8 reserves more than such limits allow, and aborts.
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ _starting = threading.Lock()
 
 def run(wire: bytes, steps: Sequence[Step], progress: Progress | None = None) -> list[str]:
     """Pass the bytes to V8 and run the steps one by one, reporting progress before each. Returns the answers in order."""
-    if _first_user not in (None, os.getpid()):
+    if _first_user not in (None, os.getpid()) or _limits_address_space():
         return _run_elsewhere(wire, steps)
+    return _run_here(wire, steps, progress)
+
+
+def _run_here(wire: bytes, steps: Sequence[Step], progress: Progress | None = None) -> list[str]:
     answers = []
     with _Isolate() as isolate:
         isolate.fill(wire)
@@ -100,15 +104,26 @@ def _bundle() -> str:
 
 
 def _run_elsewhere(wire: bytes, steps: Sequence[Step]) -> list[str]:
-    """Run the steps in a fresh interpreter, because this process was forked from one in which V8 was already running."""
+    """Run the steps in a fresh interpreter, because V8 would not run in this process."""
     request = json.dumps({"size": len(wire), "steps": steps}).encode() + b"\n" + wire
     command = [sys.executable, "-m", "opscope.render.draw.host"]
     done = subprocess.run(command, input=request, capture_output=True, env=_child_environment(), check=False)
+    if done.returncode < 0 and _limits_address_space():
+        raise OpscopeError("the drawing core does not start under the limit on virtual memory; lift it: ulimit -v unlimited")
     if done.returncode != 0:
         reason = done.stderr.decode(errors="replace").strip().splitlines()
         raise OpscopeError(reason[-1] if reason else f"the drawing process ended with status {done.returncode}")
     answers: list[str] = json.loads(done.stdout)
     return answers
+
+
+def _limits_address_space() -> bool:
+    """Whether `ulimit -v` is set."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _child_environment() -> dict[str, str]:
@@ -123,7 +138,7 @@ def _serve_one() -> int:
     request = json.loads(sys.stdin.buffer.readline())
     wire = sys.stdin.buffer.read(request["size"])
     try:
-        answers = run(wire, [(name, argument) for name, argument in request["steps"]])
+        answers = _run_here(wire, [(name, argument) for name, argument in request["steps"]])
     except OpscopeError as error:
         say(str(error), err=True)
         return 1

@@ -25,7 +25,6 @@ from opscope.program import (
     Details,
     Graph,
     Node,
-    Path,
     Program,
     Role,
     TensorType,
@@ -141,10 +140,9 @@ class ProgramWriter:
 
     def _path_numbers(self, tree: GroupTree) -> list[int]:
         """The group of each node, as a number in the shared tree of paths."""
-        paths: list[Path] = []
+        numbers: list[int] = []
         for name, parent in zip(tree.names, tree.parents, strict=True):
-            paths.append((*(paths[parent] if parent >= 0 else ()), name))
-        numbers = [self.paths.number(path) for path in paths]
+            numbers.append(self.paths.child(numbers[parent] if parent >= 0 else -1, name))
         return [numbers[group] if group >= 0 else -1 for group in tree.of_node]
 
     def _graph(self, program: Program, graph: Graph, values: CalledValues, seats: list[int], metrics: list[int]) -> int:
