@@ -2,10 +2,14 @@
 
     python benchmarks/backward_lines.py [--keep] [--links] [STEP …]
 
-The truth is not read by opscope: names and stack frames come from the text of XLA and from JAX's equations. JAX keeps the line of an
-operation through transposition, so a right link leads to a forward operation of the same line, or, for the backward function of a
-custom_vjp, which has the line of its call, to one that this line called. Saved values are compared with `saved_residuals`,
-unless only `--links` are asked for.
+The truth is not read by opscope: names and stack frames come from the texts of StableHLO and HLO and from JAX's equations. JAX keeps the
+line of an operation through transposition, so a right link leads to a forward operation of the same line, or, for the backward function of
+a custom_vjp, which has the line of its call, to one that this line called.
+
+What jax.checkpoint computes again is of two kinds. A repeat has a forward operation of its line with the same operation, type, constants
+and operands, as far back as the recomputation goes; its link must lead to such a one. The others are steps of derivatives (the 2·x of x²,
+the comparisons of a maximum), which nothing in the forward half computes; theirs must lead to the line that they differentiate.
+Saved values are compared with `saved_residuals`, unless only `--links` are asked for.
 `--keep` appends the figures to benchmarks/results/backward_lines.jsonl.
 """
 
@@ -25,7 +29,8 @@ from results import Figure, keep
 
 import opscope
 from opscope.analysis.gradients import with_backward_links
-from opscope.program import BACKWARD_OF, RECOMPUTES, NodeKey, Program
+from opscope.ops import plain_name
+from opscope.program import BACKWARD_OF, RECOMPUTES, Node, NodeKey, Program
 from opscope.render.saved import saved_for_backward
 
 Lines = tuple[tuple[str, int], ...]
@@ -95,6 +100,63 @@ def places_of_hlo(text: str) -> dict[NodeKey, Place]:
     return {key: place for key, place in found.items() if key[0] not in reducers and place.lines}
 
 
+_LOCATION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.M)
+_FUNCTION = re.compile(r"^  func\.func \w+ @([\w.\-]+)\(")
+_OPERATION = re.compile(r'^ *(%[\w.\-]+)(?::\d+)? = "?([\w.]+)"?')
+_LOCATED = re.compile(r"loc\((#loc\d*)\)$")
+_NAMED, _CALLSITE, _FILE = re.compile(r'"(.*)"\((.*)\)'), re.compile(r"callsite\((.*) at (.*)\)"), re.compile(r'("[^"]*"):(\d+):.*')
+_MOVES_IN_MLIR = frozenset(
+    ["call", "func.call", "stablehlo.constant", "stablehlo.while", "stablehlo.case", "stablehlo.optimization_barrier"]
+)
+
+
+def places_of_stablehlo(text: str) -> dict[NodeKey, Place]:
+    """Those of the operations, with the names of the calls around them. Reducers are left out."""
+    aliases = dict(_LOCATION.findall(text))
+
+    def lines(location: str) -> Iterator[tuple[str, int]]:
+        waiting = [location]
+        while waiting:
+            location = aliases.get(waiting[-1], waiting[-1])
+            waiting.pop()
+            if match := _FILE.fullmatch(location):
+                yield match[1], int(match[2])
+            elif match := _CALLSITE.fullmatch(location):
+                waiting += [match[2], match[1]]
+            elif match := _NAMED.fullmatch(location):
+                waiting.append(match[2])
+
+    operations: list[tuple[str, str, str, str, str]] = []
+    graphs: list[str] = []
+    node = ""
+    for row in text.splitlines():
+        words = row.strip()
+        if match := _FUNCTION.match(row):
+            graphs = [match[1]]
+        elif words == "cond {":
+            graphs.append(f"{graphs[-1]}/{node}.0")
+        elif words == "} do {":
+            graphs[-1] = f"{graphs[-1][:-2]}.1"
+        elif words.startswith("}"):
+            graphs = graphs[:-1]
+        elif match := _OPERATION.match(row):
+            node = match[1]
+            located, callee = _LOCATED.search(row), re.search(r" @([\w.\-]+)\(", row)
+            operations.append((graphs[-1], node, match[2], located[1] if located else "", callee[1] if callee else ""))
+            if row.endswith("({"):
+                graphs.append("")  # what a scatter does with two values
+    found: dict[NodeKey, Place] = {}
+    prefixes: dict[str, str] = {}
+    for graph, node, op, location, called in operations:  # callers are printed before what they call
+        named = _NAMED.fullmatch(aliases.get(location, ""))
+        names = f"{prefixes.get(graph.partition('/')[0], '')}/{named[1] if named else ''}"
+        if called:
+            prefixes[called] = names
+        if graph and named:
+            found[graph, node] = Place(names, tuple(lines(location)), op not in _MOVES_IN_MLIR)
+    return {key: place for key, place in found.items() if place.lines}
+
+
 def places_of_jaxpr(program: Program, jaxpr: Any) -> dict[NodeKey, Place]:
     """Those of the equations. Graphs have the equations of their jaxpr in its order."""
     places: dict[NodeKey, Place] = {}
@@ -117,39 +179,97 @@ class Counts(NamedTuple):
     backward: int
     linked: int
     right: int
-    recomputed: int
     repeats: int
-    """Recomputed operations that are linked to one of their line."""
+    repeats_right: int
+    """Those that are linked to a forward operation that they may repeat."""
+    derived: int
+    """Recomputed operations that repeat nothing."""
+    derived_right: int
+
+
+_LEAVES = frozenset(["get_tuple_element", "opt_barrier", "optimization_barrier", "dynamic_slice", "while", "scan"])
+
+
+class Repeated:
+    """Which recomputed operations have a forward one that they repeat."""
+
+    def __init__(self, program: Program, places: dict[NodeKey, Place]) -> None:
+        self._program = program
+        self._places = places
+        self._equal: dict[tuple[NodeKey, NodeKey], bool] = {}
+        self._of_line: dict[tuple[str, int], list[NodeKey]] = {}
+        for key, place in places.items():
+            if not place.is_recomputed and "transpose(" not in place.names:
+                self._of_line.setdefault(place.lines[0], []).append(key)
+
+    def is_repeat(self, key: NodeKey) -> bool:
+        """Other modules run the same lines."""
+        names, lines, _ = self._places[key]
+        within = names.rpartition("rematted_computation")[2]
+        forwards = [each for each in self._of_line.get(lines[0], ()) if self._places[each].names.endswith(within)]
+        return any(self.repeats(key, forward) for forward in forwards)
+
+    def repeats(self, key: NodeKey, forward: NodeKey) -> bool:
+        known = self._equal.get((key, forward))
+        if known is None:
+            known = self._equal[key, forward] = self._compare(key, forward)
+        return known
+
+    def _compare(self, key: NodeKey, forward: NodeKey) -> bool:
+        """Operands that come from outside, or that one half has and the other receives, are equal if their types are."""
+        ours, theirs = (self._program[graph][name] for graph, name in (key, forward))
+        if ours.op != theirs.op or ours.outputs[:1] != theirs.outputs[:1] or len(ours.inputs) != len(theirs.inputs):
+            return False
+        if ours.role == "constant":
+            return ours.attrs.get("value") == theirs.attrs.get("value")
+        for (mine, output), (its, other) in zip(ours.inputs, theirs.inputs, strict=True):
+            first, second = self._program[key[0]][mine], self._program[forward[0]][its]
+            if self._is_leaf(first) or self._is_leaf(second):
+                if first.outputs[output] != second.outputs[other]:
+                    return False
+            elif not self.repeats((key[0], mine), (forward[0], its)):
+                return False
+        return True
+
+    def _is_leaf(self, node: Node) -> bool:
+        return node.is_argument or bool(node.calls) or plain_name(node.op) in _LEAVES
 
 
 def count(program: Program, places: dict[NodeKey, Place]) -> Counts:
     linked = with_backward_links(program)
+    places = {key: place for key, place in places.items() if key[1] in program[key[0]].position}
+    truth = Repeated(program, places)
 
-    def targets(key: NodeKey, kind: str) -> list[Place]:
+    def targets(key: NodeKey, kind: str) -> list[NodeKey]:
         links = [link for link in linked[key[0]][key[1]].links if link.kind == kind]
-        return [places[target] for link in links if (target := (link.graph or key[0], link.node)) in places]
+        return [target for link in links if (target := (link.graph or key[0], link.node)) in places]
 
     def right(key: NodeKey, kind: str) -> bool:
-        return any(places[key].lines[0] in forward.lines for forward in targets(key, kind))
+        return any(places[key].lines[0] in places[forward].lines for forward in targets(key, kind))
 
     backward = [key for key, place in places.items() if place.is_backward]
     recomputed = [key for key, place in places.items() if place.is_recomputed]
+    repeats = [key for key in recomputed if truth.is_repeat(key)]
+    derived = [key for key in recomputed if not truth.is_repeat(key)]
     return Counts(
         len(backward),
         sum(bool(targets(key, BACKWARD_OF)) for key in backward),
         sum(right(key, BACKWARD_OF) for key in backward),
-        len(recomputed),
-        sum(right(key, RECOMPUTES) for key in recomputed),
+        len(repeats),
+        sum(right(key, RECOMPUTES) and any(truth.repeats(key, forward) for forward in targets(key, RECOMPUTES)) for key in repeats),
+        len(derived),
+        sum(right(key, BACKWARD_OF) for key in derived),
     )
 
 
 def links_of(step: Step) -> dict[str, Counts]:
     traced = jax.jit(step.train).trace(*step.arguments)
-    text = traced.lower().as_text("hlo", debug_info=True)
+    lowered = traced.lower()
     program = opscope.capture(traced.jaxpr)
     return {
         "jaxpr": count(program, places_of_jaxpr(program, traced.jaxpr.jaxpr)),
-        "hlo": count(opscope.capture(traced.lower(), stage="hlo"), places_of_hlo(text)),
+        "stablehlo": count(opscope.capture(lowered, stage="stablehlo"), places_of_stablehlo(lowered.as_text(debug_info=True))),
+        "hlo": count(opscope.capture(lowered, stage="hlo"), places_of_hlo(lowered.as_text("hlo", debug_info=True))),
     }
 
 
@@ -167,14 +287,21 @@ def main(words: list[str]) -> None:
     warnings.filterwarnings("ignore")
     names = [word for word in words if not word.startswith("--")] or list(STEPS)
     figures = []
-    print(f"{'step':24} {'stage':6} {'backward':>8} {'linked':>7} {'same line':>16} {'recomputed':>11} {'same line':>16}")
+    print(f"{'step':24} {'stage':9} {'backward':>8} {'linked':>7} {'same line':>16} ", end="")
+    print(f"{'repeats':>8} {'right':>16} {'derived':>8} {'same line':>16}")
     for name in names:
         for stage, counts in links_of(STEPS[name]()).items():
-            share = 100 * counts.right / counts.backward
-            repeats = f"{counts.repeats} ({100 * counts.repeats / counts.recomputed:.1f} %)" if counts.recomputed else ""
-            right = f"{counts.right} ({share:.1f} %)"
-            print(f"{name:24} {stage:6} {counts.backward:8} {counts.linked:7} {right:>16} {counts.recomputed:11} {repeats:>16}")
-            figures.append(Figure("links to the same line", share, "%", f"{name} ({stage})", counts.backward, at_least=95))
+            parts = [
+                (counts.backward, counts.right, "links to the same line"),
+                (counts.repeats, counts.repeats_right, "recomputed operations linked to what they repeat"),
+                (counts.derived, counts.derived_right, "recomputed steps of derivatives linked to their line"),
+            ]
+            cells = [f"{right} ({100 * right / every:.1f} %)" if every else "" for every, right, _ in parts]
+            print(f"{name:24} {stage:9} {counts.backward:8} {counts.linked:7} {cells[0]:>16} ", end="")
+            print(f"{counts.repeats:8} {cells[1]:>16} {counts.derived:8} {cells[2]:>16}")
+            for every, right, title in parts:
+                if every:
+                    figures.append(Figure(title, 100 * right / every, "%", f"{name} ({stage})", every, at_least=95))
     if "--links" in words:
         names = []
     else:

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
-from opscope.analysis.origins import CALL, EVIDENCE, LINE, Key, Origin, level_of
+from opscope.analysis.origins import CALL, EVIDENCE, LINE, SCOPE, Key, Origin, level_of
 from opscope.ops import facts_of, plain_name
 from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, Node, NodeKey
 
@@ -209,6 +209,23 @@ class ForwardIndex:
         readers = (name for name in part.graph.users.get(node.id, ()) if name in part.steps)
         return tuple(dict.fromkeys(forward for name in readers for forward in links[part.graph.name, name]))[:_MOST_LINKS]
 
+    def prepares(
+        self,
+        part: Part,
+        node: Node,
+        origin: Origin,
+        links: Mapping[NodeKey, tuple[Forward, ...]],
+        prepares: Mapping[NodeKey, tuple[Forward, ...]],
+    ) -> tuple[Forward, ...]:
+        """The operations of its line whose derivatives read what a recomputed node prepares, directly or through others like it. Where
+        none does, because the value leaves its graph, all of the line."""
+        line = origin.key(LINE if LINE in origin.levels else SCOPE)
+        users = [(part.graph.name, name) for name in part.graph.users.get(node.id, ())]
+        forward = _sharing((each for key in users for each in links.get(key) or prepares.get(key, ())), line)
+        if not forward:
+            forward = tuple(self.rows(False, level_of(line))[0].get(line, ())[:_MOST_LINKS])
+        return tuple(dict.fromkeys(forward))[:_MOST_LINKS]
+
     def _related(self, origin: Origin) -> _Relatives:
         """Forward nodes by the strongest evidence there is; helpers only if that evidence leads to nothing else, and what is only computed
         again only if the line does not either: jax.checkpoint gives it the frames of the backward half."""
@@ -279,7 +296,7 @@ class ForwardIndex:
             or _first([step.forward for step in steps if set(units).issuperset(step.forward)])
             or [each for each in relatives.nodes if each in relatives.same_primitive]
             or [each for each in relatives.nodes if each.node.op == node.op]
-            or (relatives.nodes if EVIDENCE[relatives.level] == "place" else ())
+            or (relatives.nodes if relatives.level <= LINE else ())
         )
 
     def _before(self, steps: Sequence[_Step], relatives: _Relatives) -> _Before:

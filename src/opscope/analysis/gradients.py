@@ -67,29 +67,35 @@ class _Links(NamedTuple):
     """By recomputed node, the forward node that it repeats."""
     saved: dict[NodeKey, NodeKey]
     """By parameter, or slice of a stack, of a graph in the backward half, the forward node that computed it."""
+    prepares: dict[NodeKey, tuple[NodeKey, ...]]
+    """By recomputed node that repeats nothing (the 2·x of x²), the forward nodes whose derivative it is part of."""
 
 
 def _linked(program: Program) -> _Links:
     if INFERRED_ATTR in program.attrs:
-        return _Links([], {}, {})
+        return _Links([], {}, {}, {})
     index = ForwardIndex()
     reducers = _reducers(program)
     origins = Origins(graph for graph in program if graph.name not in reducers)
     if not any(origins.directions):
-        return _Links([], {}, {})
+        return _Links([], {}, {}, {})
     graph_origins = {graph.name: origins.of(graph) for graph in program if graph.name not in reducers}
     for name, origins_here in graph_origins.items():
         graph = program[name]
         part = index.parts[name] = Part(graph, name == program.entry)
         helpers = _helpers(graph, origins_here)
         for node, origin, helper in zip(part.nodes.values(), origins_here, helpers, strict=True):
-            if origin.direction == FORWARD:
+            if origin.direction == FORWARD and node.role != "constant":
                 index.add(part, node, origin, helper)
     links: dict[NodeKey, tuple[Forward, ...]] = {}
     reasons: list[str] = []
-    others = _Links([], {}, {})
+    others = _Links([], {}, {}, {})
     values = CalledValues(program)
     repeats = Repeats(index, values)
+    if RECOMPUTED in origins.directions:
+        for name, origins_here in graph_origins.items():
+            repeats.add_unmarked(index.parts[name], origins_here)
+    preparing: list[tuple[Part, Node, Origin]] = []
     graphs = [graph for graph in reversed(program.callees_first()) if graph.name not in reducers]
     parts_of_step = {graph.name: {origin.direction for origin in graph_origins[graph.name]} for graph in graphs}
     for graph in sorted(graphs, key=lambda graph: not parts_of_step[graph.name].isdisjoint((RECOMPUTED, BACKWARD))):
@@ -98,6 +104,8 @@ def _linked(program: Program) -> _Links:
         if values.only_indexes(graph) or not (receives or BACKWARD in parts_of_step[graph.name]):
             continue
         for node, origin in zip(part.nodes.values(), origins_here, strict=True):
+            if node.role == "constant":
+                continue  # StableHLO names them after what they are for; they differentiate and repeat nothing
             if receives and values.passes_on(graph, node) and _is_passed_on(index, values, part, node):
                 is_slot = node.is_argument or plain_name(node.op) in SLICES or node.calls
                 if is_slot and node.id in part.forward and origin.direction != FORWARD:
@@ -109,12 +117,17 @@ def _linked(program: Program) -> _Links:
                     others.recomputed[graph.name, node.id] = forward.key
                 else:
                     index.add(part, node, origin, True)
+                    preparing.append((part, node, origin))
             elif origin.direction == BACKWARD:
                 links[graph.name, node.id], reason = index.find(part, node, origin)
                 reasons.append(reason)
     for part, node in reversed(index.prepared):
         if prepared := index.prepared_for(part, node, links):
             links[part.graph.name, node.id] = prepared
+    prepares: dict[NodeKey, tuple[Forward, ...]] = {}
+    for part, node, origin in reversed(preparing):
+        prepares[part.graph.name, node.id] = index.prepares(part, node, origin, links, prepares)
+    others.prepares.update((key, tuple([each.key for each in forwards])) for key, forwards in prepares.items())
     keys: dict[tuple[Forward, ...], tuple[NodeKey, ...]] = {}
     for forwards in links.values():
         if forwards not in keys:
@@ -177,6 +190,8 @@ def with_backward_links(program: Program) -> Program:
     for kind, pairs in ((RECOMPUTES, links.recomputed), (SAVED_FROM, links.saved)):
         for (graph, node), key in pairs.items():
             added[graph][node] = (_link(kind, graph, key),)
+    for (graph, node), keys in links.prepares.items():
+        added[graph][node] = tuple([_link(BACKWARD_OF, graph, key) for key in keys])
     if not added:
         return program
     graphs = {name: _with_links(graph, added.get(name, {})) for name, graph in program.graphs.items()}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from opscope.analysis.called_values import CalledValues, Place
 from opscope.analysis.forward_index import Forward, ForwardIndex, Part
-from opscope.analysis.origins import Origin
+from opscope.analysis.origins import CALL, LINE, Key, Origin
 from opscope.program import Graph, Node, ValueRef
 
 
@@ -15,14 +18,24 @@ class Repeats:
         self._index = index
         self._values = values
         self._places: dict[Place, Place] = {}
+        self._unmarked: dict[tuple[Key, str], list[Forward]] = defaultdict(list)
+
+    def add_unmarked(self, part: Part, origins: Sequence[Origin]) -> None:
+        """Nodes of no half may be repeated too: JAX computes what does not depend on the arguments of a loop before it, and without the
+        names around the loop. Their line is the evidence."""
+        for node, origin in zip(part.nodes.values(), origins, strict=True):
+            if not origin.direction and node.role == "op" and CALL in origin.levels:
+                self._unmarked[origin.key(CALL), origin.primitive].append(Forward(part, node, origin, False))
 
     def find(self, part: Part, node: Node, origin: Origin) -> Forward | None:
         """The forward node, or None for what only the derivative needs. Of several nodes that could be meant (three products on one
         line), the first that nothing else of the graph repeats is."""
         operands = [self._place(part.graph, ref) for ref in node.inputs]
-        for level in origin.levels:
+        levels = origin.levels[: origin.levels.index(LINE) + 1] if LINE in origin.levels else origin.levels
+        rows = [self._index.rows(False, level)[1].get((origin.key(level), origin.primitive), ()) for level in levels]
+        for candidates in (*rows, self._unmarked.get((origin.key(CALL), origin.primitive), ())):
             best: tuple[int, bool] | None = None
-            for each in self._index.rows(False, level)[1].get((origin.key(level), origin.primitive), ()):
+            for each in candidates:
                 agreeing = self._agreeing(part, node, operands, each)
                 if agreeing is None:
                     continue
@@ -63,7 +76,7 @@ class Repeats:
                     return None
             elif operand == self._place(repeated.part.graph, ref):
                 agreeing += 1
-            elif self._is_known(operand):
+            elif self._is_known(operand) and not _are_equal_constants(part, ours, repeated.part, theirs):
                 return None
         return agreeing
 
@@ -71,6 +84,17 @@ class Repeats:
         """Whether a value is one of the forward half, or an argument of the program."""
         part = self._index.parts.get(place[0])
         return part is not None and (place[1][0] in part.forward or (part.is_entry and place[1][0] in part.arguments))
+
+
+def _are_equal_constants(part: Part, node: Node, forward_part: Part, forward: Node) -> bool:
+    """Whether two nodes make the same of equal constants, as broadcasts do: every layer has its own, and nothing tells them apart."""
+    while node.op == forward.op and node.outputs == forward.outputs:
+        if node.role == "constant":
+            return node.attrs.get("value") == forward.attrs.get("value")
+        if not len(node.inputs) == len(forward.inputs) == 1:
+            return False
+        node, forward = part.nodes[node.inputs[0][0]], forward_part.nodes[forward.inputs[0][0]]
+    return False
 
 
 def _gives_the_same(node: Node, forward: Node) -> bool:

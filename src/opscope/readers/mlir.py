@@ -23,9 +23,10 @@ from typing import Any
 from opscope import native
 from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
-from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef, dimension, line_number
+from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, dimension, line_number
 from opscope.readers import Progress, Verdict
-from opscope.readers.hlo.scope import parse_op_name
+from opscope.readers.hlo.details import JAX_MODULE, Context
+from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
 from opscope.readers.mlir_lines import with_own_text
 from opscope.readers.result_paths import results_attr
 from opscope.readers.source import Source
@@ -148,17 +149,20 @@ class _ModuleReader:
         self.state = ir.AsmState(module.operation)
         self.types: dict[str, TensorType] = {}
         self.pending: list[_Block] = []
+        self.around: dict[str, Scope] = {}
+        """By function, the scope of its first call. JAX names what is in a function relative to it, and writes callers first."""
 
     def program(self) -> Program:
         attributes = _attributes(self.module.operation)
         name = attributes.pop("sym_name", "module").strip('"')
         self.builder = ProgramBuilder(name)
         self.builder.attrs.update(attributes)
+        self.names = Context(name if JAX_MODULE.match(name) else "")
         top = list(self.module.body.operations)
         functions = [op for op in top if op.operation.name.endswith(".func") and list(op.regions[0].blocks)]
         if not functions:
             self.builder.entry = name
-            self._graph(name, self.module.operation.regions[0], ())
+            self._graph(name, self.module.operation.regions[0], NO_SCOPE)
         graphs: dict[str, GraphBuilder] = {}
         results: dict[str, list[str]] = {}
         public: list[str] = []
@@ -167,7 +171,7 @@ class _ModuleReader:
             function_name = extra.pop("sym_name", f'"f{done}"').strip('"')
             if "private" not in extra.get("sym_visibility", ""):
                 public.append(function_name)
-            graph = self._graph(function_name, function.regions[0], ())
+            graph = self._graph(function_name, function.regions[0], self.around.get(function_name, NO_SCOPE))
             graph.attrs.update(extra)
             graphs[function_name] = graph
             results[function_name] = _result_paths(function.operation)
@@ -179,10 +183,10 @@ class _ModuleReader:
             self.builder.attrs.update(results_attr(results[self.builder.entry], len(entry.outputs)))
         return self.builder.build()
 
-    def _graph(self, name: str, region: Any, scope: Path) -> GraphBuilder:
+    def _graph(self, name: str, region: Any, around: Scope) -> GraphBuilder:
         """Read a region and, from a worklist, all regions inside it."""
         graph = self.builder.graph(name)
-        self.pending.append(_Block(self, graph, list(region.blocks), scope))
+        self.pending.append(_Block(self, graph, list(region.blocks), around))
         while self.pending:
             self.pending.pop().read()
         return graph
@@ -206,11 +210,11 @@ def _result_paths(function: Any) -> list[str]:
 class _Block:
     """The blocks of one region as one graph."""
 
-    def __init__(self, module: _ModuleReader, graph: GraphBuilder, blocks: list[Any], scope: Path) -> None:
+    def __init__(self, module: _ModuleReader, graph: GraphBuilder, blocks: list[Any], around: Scope) -> None:
         self.module = module
         self.graph = graph
         self.blocks = blocks
-        self.scope = scope
+        self.around = around
         self.counts: dict[str, int] = {}
         self.values: dict[str, ValueRef] = {}
 
@@ -260,13 +264,16 @@ class _Block:
         label = _NAME.match(location)
         op_name = _unescape(label[1]) if label else ""
         parsed = parse_op_name(op_name)
-        scope = parsed.path if op_name.startswith(("jit(", "pjit(")) else self.scope + parsed.path
+        if self.module.names.is_relative(op_name) or not op_name.startswith(("jit(", "pjit(")):
+            parsed = parsed.below(self.around)
         attrs: dict[str, Any] = ({"op_name": op_name} if op_name else {}) | _attributes(op) | {**parsed.attrs}
         calls = [attrs["callee"].removeprefix("@").strip('"')] if "callee" in attrs else []
+        for called in calls:
+            self.module.around.setdefault(called, Scope(parsed.path + parsed.call, (), parsed.transforms))
         regions = [region for region in op.regions if list(region.blocks)]
         for index, region in enumerate(regions):
             name = f"{self.graph.name}/{node_id}" + (f".{index}" if len(regions) > 1 else "")
-            body = _Block(self.module, self.module.builder.graph(name), list(region.blocks), scope)
+            body = _Block(self.module, self.module.builder.graph(name), list(region.blocks), Scope(parsed.path, (), parsed.transforms))
             calls.append(name)
             inputs.extend(self._value(outside) for outside in body.take_captures(state, len(inputs)))
             self.module.pending.append(body)
@@ -275,7 +282,7 @@ class _Block:
             attrs["value"] = _constant(attrs["value"])
         types = [self.module.type_of(result) for result in results]
         self.graph.node(
-            node_id, op.name, inputs, types, role="constant" if is_constant else "op", attrs=attrs, scope=scope,
+            node_id, op.name, inputs, types, role="constant" if is_constant else "op", attrs=attrs, scope=parsed.path,
             calls=calls, source=_frames(location),
         )  # fmt: skip
         for index, result in enumerate(results):

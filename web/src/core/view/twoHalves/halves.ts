@@ -76,17 +76,21 @@ export function halvesOf(visible: Visible, program?: ProgramData): Halves | unde
       pairs.push([box, others[i]]);
     });
   }
-  if (program) pairs.push(...differentiated(visible, program));
+  if (program) pairs.push(...differentiated(visible, program, backward));
   return { forward, backward, pairs };
 }
 
-/** Operations and the first backward operation that differentiates them. */
-function differentiated(visible: Visible, { links, strings }: ProgramData): [number, number][] {
+/** Operations and the first backward operation that differentiates them; what is recomputed for that is in neither half. */
+function differentiated(visible: Visible, { links, strings }: ProgramData, backward: number): [number, number][] {
+  const isBackward = (box: number): boolean => {
+    while (box >= 0 && box !== backward) box = visible.parent[box];
+    return box === backward;
+  };
   const pairs: [number, number][] = [];
   const taken = new Set<number>();
   for (let box = 0; box < visible.boxCount; box++) {
     const node = visible.kind[box] === BoxKind.Node ? visible.node[box] : -1;
-    if (node < 0 || taken.has(box)) continue;
+    if (node < 0 || taken.has(box) || links.start[node] === links.start[node + 1] || !isBackward(box)) continue;
     for (let i = links.start[node]; i < links.start[node + 1]; i++) {
       const other = visible.boxOfNode[links.extra[i]];
       if (other < 0 || taken.has(other) || visible.node[other] !== links.extra[i] || strings.at(links.value[i]) !== BACKWARD_OF) continue;
