@@ -102,6 +102,13 @@ def test_next_and_previous_change(viewer: Viewer) -> None:
     assert viewer.press("Previous change")["pass"] == 5
 
 
+def test_controls_of_the_timeline_have_hints_with_their_keys(viewer: Viewer) -> None:
+    page = viewer.page
+    page.get_by_role("button", name="Next change").hover()
+    page.get_by_role("tooltip").get_by_text("j", exact=True).wait_for()
+    assert page.locator("[title]").evaluate_all("all => all.map(each => each.title)") == [], "none of the browser's own, which have no keys"
+
+
 def test_the_graph_after_a_pass_with_its_changes_in_colour(viewer: Viewer) -> None:
     state = choose_pass(viewer, "precision")
     assert (state["pass"], state["nodes"], state["passMode"]) == (5, 6, "after")

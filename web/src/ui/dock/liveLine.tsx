@@ -65,24 +65,24 @@ function Buffer({ session, lane, row, index, frame }: Shown): JSX.Element {
         <span role="cell">{buffer && <Action lane={lane} buffer={buffer} ids={row?.results ?? []} numbers={row?.numbers ?? []} />}</span>
       )}
       <span role="cell">{row && summary && <Kind kind={buffer?.kind ?? summary.kinds[summary.unusedKind]} session={session} />}</span>
-      <span role="cell" class="name" title={buffer && buffer.made.id + buffer.output}>
+      <span role="cell" class="name" data-hint={buffer && buffer.made.id + buffer.output}>
         {repeats && <Times repeats={repeats} isOpen={lane.toggled.includes(repeats.key)} />}
         {buffer?.shares ? "└ " : ""}
         {buffer && <Name session={session} named={buffer.made} after={buffer.output} />}
       </span>
-      <span role="cell" title={buffer?.why ?? why}>
+      <span role="cell" data-hint={buffer?.why ?? why}>
         {why}
       </span>
-      <span role="cell" title={buffer?.source}>
+      <span role="cell" data-hint={buffer?.source}>
         {clipped(shortSource(buffer?.source ?? ""), 120)}
       </span>
-      <span role="cell" class="mono" title={buffer?.type}>
+      <span role="cell" class="mono" data-hint={buffer?.type}>
         {clipped(buffer?.type ?? "", 80)}
       </span>
-      <span role="cell" class="name" title={buffer?.lastUse?.id}>
+      <span role="cell" class="name" data-hint={buffer?.lastUse?.id}>
         {buffer?.lastUse ? <Name session={session} named={buffer.lastUse} after="" /> : buffer ? "the end" : ""}
       </span>
-      <span role="cell" title={buffer?.module}>
+      <span role="cell" data-hint={buffer?.module}>
         {clipped(buffer?.module ?? "", 120)}
       </span>
     </div>
@@ -103,7 +103,7 @@ function Times({
       type="button"
       class="times"
       aria-expanded={isOpen}
-      title={`${ids.length} buffers${sizes} that differ only by numbers in their names`}
+      data-hint={`${ids.length} buffers${sizes} that differ only by numbers in their names`}
     >
       {isOpen ? "▾" : "▸"} {ids.length} ×
     </button>
@@ -126,7 +126,7 @@ function Action({
   const checkpointed = whatIf.isCheckpointed(numbers);
   if (checkpointed !== false)
     return (
-      <span class="action chosen" title="Recomputed with the function or module that is checkpointed">
+      <span class="action chosen" data-hint="Recomputed with the function or module that is checkpointed">
         {checkpointed ? "recomputed" : "some recomputed"}
       </span>
     );

@@ -34,7 +34,7 @@ export function MemoryPanel({ session, bar }: Docked): JSX.Element {
             {summary ? peakText(summary) : lane.problem ? "" : "Reading…"}
           </span>
           {summary?.remark && (
-            <span class="warning" role="note" title={summary.remark}>
+            <span class="warning" role="note" data-hint={summary.remark}>
               {clipped(summary.remark, 400)}
             </span>
           )}

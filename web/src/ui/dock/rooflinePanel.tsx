@@ -80,7 +80,7 @@ function Gains({ session, view, chosen, onPoint }: RooflinePart): JSX.Element {
       <button
         type="button"
         aria-pressed={chosen.has(cell.key)}
-        title={spoken(cell)}
+        data-hint={spoken(cell)}
         onClick={() => goToCell(session, cell)}
         onPointerEnter={() => onPoint(cell)}
         onPointerLeave={() => onPoint(undefined)}

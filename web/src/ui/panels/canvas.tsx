@@ -144,7 +144,7 @@ function Legend({ session }: { readonly session: Session }): JSX.Element | null 
         const shade = row.shade && { fill: row.shade[session.theme.name], stroke: session.theme.faintEdge };
         const colour = shade ?? (row.paint === undefined ? undefined : paints[row.paint]);
         return (
-          <span key={i} title={row.text} class={colour ? "" : "words"}>
+          <span key={i} data-hint={row.text} class={colour ? "" : "words"}>
             {scale && colour && row.text}
             {colour && <i style={{ background: colour.fill, borderColor: colour.stroke }} />}
             {!(scale && colour) && clipped(row.text, colour ? 60 : 200)}
@@ -174,7 +174,7 @@ function Hints({ session }: { readonly session: Session }): JSX.Element | null {
   const hints = session.shown!.result.remarks.slice(0, MOST_HINTS).map((hint) => clipped(hint, 300));
   if (hints.length === 0) return null;
   return (
-    <p class="hints" title={hints.join("\n")}>
+    <p class="hints" data-hint={hints.join("\n")}>
       {hints.join(" ")}
     </p>
   );

@@ -153,7 +153,7 @@ export function TablePanel({ session, bar }: Docked): JSX.Element {
             >
               <button
                 type="button"
-                title={column.metric && `${column.name}, ${column.metric.origin}`}
+                data-hint={column.metric && `${column.name}, ${column.metric.origin}`}
                 onClick={() => setSort({ name: column.name, descending: sort.name === column.name ? !sort.descending : column.numeric })}
               >
                 {column.name}

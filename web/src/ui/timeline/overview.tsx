@@ -52,7 +52,7 @@ export function Overview({ session }: { readonly session: Session }): JSX.Elemen
         ref={line}
         role="img"
         aria-label="Overview of all passes by the size of their change"
-        title="Drag to list only some passes; click to show one"
+        data-hint="Drag to list only some passes; click to show one"
         onPointerDown={(event) => {
           from.current = { x: event.clientX, pass: passAt(event.clientX) };
           event.currentTarget.setPointerCapture(event.pointerId);

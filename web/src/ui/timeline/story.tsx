@@ -43,7 +43,7 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
         <h3>{compares ? "What changed" : "What it did"}</h3>
         <ul class="bars">
           {entryAfter > 0 && entryAfter < row.nodes && (
-            <li title="Without the nodes in graphs that it calls, such as fusions">
+            <li data-hint="Without the nodes in graphs that it calls, such as fusions">
               <span>entry instructions</span>
               <span class="n">{change(entryBefore, entryAfter)}</span>
             </li>
@@ -53,7 +53,7 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
             <span class="n">{change(before?.nodes, row.nodes)}</span>
           </li>
           {row.peak !== undefined && (
-            <li title="Most bytes in use at one point, in the order in which the program is written">
+            <li data-hint="Most bytes in use at one point, in the order in which the program is written">
               <span>peak memory</span>
               <span class="n">
                 {before?.peak !== undefined && before.peak !== row.peak ? `${bytesText(before.peak)} → ` : ""}
@@ -68,7 +68,7 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
             </li>
           )}
           {row.estimatedSeconds !== undefined && (
-            <li title="Of the program after it, at the limits of the device; estimated">
+            <li data-hint="Of the program after it, at the limits of the device; estimated">
               <span>time at best</span>
               <span class="n">{change(before?.estimatedSeconds, row.estimatedSeconds, (seconds) => quantityText(seconds, "s"))}</span>
             </li>
@@ -392,7 +392,7 @@ function Jump({
       type="button"
       class={text ? "link pass" : "link"}
       aria-label={label}
-      title={clipped(`${node.op} in ${node.graph}`, 160)}
+      data-hint={clipped(`${node.op} in ${node.graph}`, 160)}
       onClick={() => void session.timeline.jump(pass, node, after)}
     >
       {clipped(text ?? node.id, 160)}

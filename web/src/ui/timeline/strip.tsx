@@ -44,7 +44,7 @@ function ComparisonBar({ session, onClose }: { readonly session: Session; readon
   const current = facts?.byModule[timeline.change];
   return (
     <section class="passes comparison" aria-label="Comparison">
-      <p class="compared" title={`${rows[0].name} → ${rows[1].name}`}>
+      <p class="compared" data-hint={`${rows[0].name} → ${rows[1].name}`}>
         <span>{clipped(rows[0].name, 120)}</span> → <b>{clipped(rows[1].name, 120)}</b>
       </p>
       <Counts row={rows[1]} whole />
@@ -63,10 +63,24 @@ function StepButtons({ session }: { readonly session: Session }): JSX.Element {
   const { timeline } = session;
   return (
     <div class="pass-row">
-      <button type="button" class="tool" title="Previous change (k)" disabled={!timeline.canStep(-1)} onClick={() => timeline.step(-1)}>
+      <button
+        type="button"
+        class="tool"
+        data-hint="Previous change"
+        data-key="k"
+        disabled={!timeline.canStep(-1)}
+        onClick={() => timeline.step(-1)}
+      >
         Previous change
       </button>
-      <button type="button" class="tool" title="Next change (j)" disabled={!timeline.canStep(1)} onClick={() => timeline.step(1)}>
+      <button
+        type="button"
+        class="tool"
+        data-hint="Next change"
+        data-key="j"
+        disabled={!timeline.canStep(1)}
+        onClick={() => timeline.step(1)}
+      >
         Next change
       </button>
     </div>
@@ -95,7 +109,7 @@ function ModeButtons({ session }: { readonly session: Session }): JSX.Element {
       ))}
       <button
         type="button"
-        title="Before and after in two panes"
+        data-hint="Before and after in two panes"
         aria-pressed={panes.sideBySide}
         disabled={off && !panes.sideBySide}
         onClick={() => panes.setSideBySide(!panes.sideBySide)}
@@ -120,7 +134,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
         {modules.size > 1 ? (
           <select
             aria-label="Module"
-            title={`Module; ${changed}`}
+            data-hint={`Module; ${changed}`}
             value={timeline.row?.module}
             onChange={(event) => timeline.choose(modules.get(event.currentTarget.value) ?? 0)}
           >
@@ -144,8 +158,9 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           class="filter"
           aria-label="Filter passes"
           placeholder="Name, or op:dot scope:layer_1"
-          title={timeline.filter.problem ?? "Passes by name, or by what they changed: op:dot scope:layer_1"}
+          data-hint={timeline.filter.problem ?? "Passes by name, or by what they changed: op:dot scope:layer_1"}
           aria-invalid={timeline.filter.problem ? "true" : undefined}
+          aria-description={timeline.filter.problem}
           value={timeline.filter.text}
           onInput={(event) => void timeline.filter.setText(event.currentTarget.value)}
         />
@@ -155,7 +170,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           type="button"
           class="tool"
           aria-pressed={timeline.filter.onlyHistory}
-          title={`Show only the passes that changed the selected ${selected}`}
+          data-hint={`Show only the passes that changed the selected ${selected}`}
           disabled={!timeline.touched && !timeline.filter.onlyHistory}
           onClick={() => {
             timeline.filter.onlyHistory = !timeline.filter.onlyHistory;
@@ -168,7 +183,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           <button
             type="button"
             class="tool"
-            title={`The first pass after which ${clipped(timeline.filter.query, 80)} is found: ${clipped(timeline.rows[timeline.filter.first].name, 80)}`}
+            data-hint={`The first pass after which ${clipped(timeline.filter.query, 80)} is found: ${clipped(timeline.rows[timeline.filter.first].name, 80)}`}
             onClick={() => void session.idle.during(timeline.goToFirst())}
           >
             First in pass {timeline.numberOf(timeline.filter.first)}
@@ -259,7 +274,7 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
             class="pass-band"
             data-level={band.level}
             style={{ left: `${band.x}px`, width: `${band.width}px` }}
-            title={band.name}
+            data-hint={band.name}
             aria-hidden="true"
           >
             <span>{clipped(band.name, 120)}</span>
@@ -320,7 +335,7 @@ function CardView({
         role="option"
         aria-selected="false"
         onClick={onChoose}
-        title="Show these passes"
+        data-hint="Show these passes"
       >
         <span>{card.count}</span> unchanged {card.count === 1 ? "pass" : "passes"}
       </div>
@@ -338,7 +353,7 @@ function CardView({
       style={style}
       role="option"
       aria-selected={chosen}
-      title={spoken(row, rise)}
+      data-hint={spoken(row, rise)}
       onClick={onChoose}
     >
       <span class="pass-name">{clipped(row.name, 90)}</span>
