@@ -106,6 +106,40 @@ def test_lines_like_those_of_other_nodes(as_columns: pytest.MonkeyPatch, tmp_pat
     assert len(templates) < len(lines) - 6
 
 
+def lines_of(programs: list[Program]) -> list[list[str]]:
+    return [list(program.own_text.lines(graph.name, 0, len(graph))) for program in programs for graph in program if program.own_text]
+
+
+def test_lines_are_those_of_the_text(as_columns: pytest.MonkeyPatch) -> None:
+    """Also where something else than names is in their parentheses."""
+    columns = lines_of([program for path in HLO for program in load_all(str(path)) if isinstance(program, Program)])
+    as_columns.undo()
+    assert columns == lines_of([program for path in HLO for program in load_all(str(path)) if isinstance(program, Program)])
+
+
+UNUSUAL = {
+    "%b = f32[4]{0} add(%a1, /*index=1*/%a2)": True,
+    "%b = f32[4]{0} constant( {1, 2,  3, 4}), metadata={}": True,
+    "ROOT %b = f32[4]{0} negate(%a1)": False,
+    "b = f32[4]{0} negate(%a1)": False,
+}
+"""Lines, and whether they follow from what is read."""
+
+
+@pytest.mark.parametrize("line", UNUSUAL)
+def test_the_text_of_a_large_computation_is_not_read_again(line: str, as_columns: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    as_columns.setattr(opscope.readers.hlo.body, "LARGE", 100)
+    small = "%sum {\n  %u = f32[] parameter(0)\n  ROOT %v = f32[] add(%u, %u)\n}\n\n"
+    path = tmp_path / "large.hlo"
+    path.write_text(TEXT.replace("ENTRY", small + "ENTRY").replace("{}\n", f"  {line}\n"), "utf-8")
+    (program,) = load_all(str(path))
+    assert isinstance(program, Program) and list(map(type, (graph.nodes for graph in program))) == [tuple, NodeColumns]
+    expected = [text.strip() for text in path.read_text("utf-8").splitlines() if " = " in text]
+    if UNUSUAL[line]:
+        path.unlink()
+    assert [text for lines in lines_of([program]) for text in lines] == expected
+
+
 LINES = "".join(f'  %a{i} = f32[4]{{0}} negate(%x), metadata={{op_name="n{i % 3}"}}\n' for i in range(12))
 LAST = "  ROOT %t = (f32[4]{0}, f32[4]{0}) tuple(%a1, %a2)\n}\n"
 TEXT = f"HloModule m\n\nENTRY %main {{\n  %x = f32[4]{{0}} parameter(0)\n{LINES}{{}}\n{LAST}"

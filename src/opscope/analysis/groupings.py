@@ -7,14 +7,16 @@ nodes themselves: their line in the user's source, their operation, and whether 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
-from typing import Any, TypeAlias
+from itertools import islice
+from typing import Any
 
+from opscope.analysis.descriptions import Descriptions, Kind
 from opscope.analysis.directions import directions
 from opscope.analysis.index_ops import POSITION_AND_MASK, index_ops
 from opscope.analysis.structure import STRUCTURE, within_half
-from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Details, Frame, Graph, Path, Program, details_of
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Frame, Graph, Path, Program, details_of
 from opscope.readers.torch.tags import CLUSTER, PARTITION
 
 MODULE = "module"
@@ -24,11 +26,6 @@ OP = "op"
 EXACT = frozenset((PARTITION, CLUSTER, STRUCTURE))
 """Groupings with exact membership: a node that a backend does not take is not drawn among those that it takes, and a block that repeats
 has nothing in it that the others lack."""
-
-
-Described: TypeAlias = tuple[Mapping[str, Any], Path, tuple[Frame, ...], int, int, Details]
-"""Decoded details: attributes, scope and source, a number, and the details themselves, which are kept. The second number is that of the
-details whose attributes these are: of many that resemble each other, those of the first, which differ in one text (`Details.varies`)."""
 
 
 class GroupTree:
@@ -54,10 +51,10 @@ class GroupTree:
         group = self._numbers.get(path)
         self.of_node.append(self._make(path) if group is None else group)
 
-    def put_all(self, paths: list[Path]) -> None:
-        """Put the next nodes into the groups at these paths. Nodes share them, so that most are found by their identity."""
-        numbers = {key: self.number(path) for key, path in dict(zip(map(id, paths), paths, strict=True)).items()}
-        self.of_node.extend(map(numbers.__getitem__, map(id, paths)))
+    def put_all(self, keys: Sequence[Hashable], path: Callable[[Any], Path]) -> None:
+        """Put the next nodes into the groups at the paths that these keys have. Nodes share keys."""
+        numbers = {key: self.number(path(key)) for key in dict.fromkeys(keys)}
+        self.of_node.extend(map(numbers.__getitem__, keys))
 
     def number(self, path: Path) -> int:
         """The group at `path`, created if needed; -1 for the empty path."""
@@ -85,7 +82,8 @@ class GroupTree:
 class GroupTrees:
     """All hierarchies of a program, filled node by node so that a node's details are decoded only once."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, descriptions: Descriptions | None = None) -> None:
+        """`descriptions` are for callers that need details too."""
         declared = dict.fromkeys(name for graph in program for name in graph.groupings)
         self._program = program
         self._module = GroupTree(MODULE)
@@ -95,32 +93,28 @@ class GroupTrees:
         self._scopes: list[list[Path | None]] = []
         """None for a node with neither scope nor direction. The empty path of a node with a direction means that it is in no module."""
         self._directions: list[list[str]] = []
-        self._places: dict[int, tuple[Path, Path, str, Details]] = {}
-        """Scope, line and direction by the identity of details, which are kept."""
-        self._line_path, self._op_path = cache(line_path), cache(lambda op: (op,))
+        self._descriptions = descriptions or Descriptions()
+        self._places: list[tuple[Path, str]] = []
+        """Line and direction by the kind of details."""
+        self._line_path = cache(line_path)
 
-    def put_graph(self, number: int, graph: Graph, described: Callable[[Details], Described] | None = None) -> None:
-        """Put the nodes of the next graph into their groups. `described` decodes details, for callers that need them too."""
-        described = described or _described
+    def put_graph(self, number: int, graph: Graph) -> None:
+        """Put the nodes of the next graph into their groups."""
         trees = (self._module, self._lines, self._ops)
         for tree in (*trees, *self._declared):
             tree.start_graph(number)
-        details = details_of(graph.nodes)
-        keys = list(map(id, details))
-        places = self._places
-        for key, each in dict(zip(keys, details, strict=True)).items():
-            if key not in places:
-                self._place(described(each))
-        found = list(map(places.__getitem__, keys))
-        scopes = [scope for scope, _, _, _ in found]
-        marks = [mark for _, _, mark, _ in found]
-        lines = [line for _, line, _, _ in found]
+        details = self._descriptions.numbers(details_of(graph.nodes))
+        kinds = list(map(self._descriptions.kind_of.__getitem__, details))
+        self._places += map(self._place, islice(self._descriptions.kinds, len(self._places), None))
+        scopes = list(map(self._descriptions.scopes.__getitem__, details))
+        marks = [self._places[kind][1] for kind in kinds]
         aside = index_ops(graph) if self._program.attrs.get("modules") else frozenset()
         if aside:
             scopes = [(*scope, POSITION_AND_MASK) if name in aside else scope for name, scope in zip(graph.ids, scopes, strict=True)]
-        self._module.put_all(scopes)
-        self._lines.put_all(lines)
-        self._ops.put_all(list(map(self._op_path, graph.ops)))
+        keys = list(map(id, scopes))
+        self._module.put_all(keys, dict(zip(keys, scopes, strict=True)).__getitem__)
+        self._lines.put_all(kinds, lambda kind: self._places[kind][0])
+        self._ops.put_all(list(graph.ops), lambda op: (op,))
         blocks = graph.groupings.get(STRUCTURE, {})
         if blocks:
             named = zip(graph.ids, scopes, marks, strict=True)
@@ -132,12 +126,9 @@ class GroupTrees:
         self._scopes.append([scope if scope or mark else None for scope, mark in zip(scopes, marks, strict=True)])
         self._directions.append(marks)
 
-    def _place(self, described: Described) -> tuple[Path, Path, str, Details]:
-        attrs, scope, source, _, _, details = described
-        value = attrs.get(DIRECTION_ATTR)
-        line = self._line_path(source[0]) if source else ()
-        place = self._places[id(details)] = (scope, line, value if isinstance(value, str) else "", details)
-        return place
+    def _place(self, kind: Kind) -> tuple[Path, str]:
+        mark = kind.attrs.get(DIRECTION_ATTR)
+        return self._line_path(kind.source[0]) if kind.source else (), mark if isinstance(mark, str) else ""
 
     def trees(self) -> list[GroupTree]:
         """The hierarchies, the default first. If a program has a backward half, its halves come before its modules: data passes through
@@ -163,21 +154,15 @@ class GroupTrees:
             # The inputs of a model are drawn outside of its modules, so a module around everything would be around both halves.
             outer = 0 if self._program.attrs.get("modules") else shared
             recomputed = (BACKWARD, RECOMPUTED) if FORWARD in marks else (RECOMPUTED,)
+            scope_of = dict(zip(zip(map(id, scopes), marks, strict=True), scopes, strict=True))
             groups: dict[tuple[int, str], int] = {}
-            for scope, mark in zip(scopes, marks, strict=True):
-                group = groups.get((id(scope), mark))
-                if group is None:
-                    path = scope or ()
-                    unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
-                    part = recomputed if mark == RECOMPUTED else (mark,)
-                    group = groups[id(scope), mark] = tree.number((*path[:outer], *part, *path[shared:]) if unnamed else path)
-                tree.of_node.append(group)
+            for (key, mark), scope in scope_of.items():
+                path = scope or ()
+                unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
+                part = recomputed if mark == RECOMPUTED else (mark,)
+                groups[key, mark] = tree.number((*path[:outer], *part, *path[shared:]) if unnamed else path)
+            tree.of_node.extend(map(groups.__getitem__, zip(map(id, scopes), marks, strict=True)))
         return tree
-
-
-def _described(details: Details) -> Described:
-    attrs, scope, source = details.whole()
-    return attrs, scope, source, 0, 0, details
 
 
 def _common_prefix(paths: list[Path | None]) -> Path:

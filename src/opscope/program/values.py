@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 Role = Literal["op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer"]
 ROLES: tuple[Role, ...] = ("op", "parameter", "constant", "output", "gradient", "saved", "input", "buffer")
@@ -167,6 +167,19 @@ class Link(NamedTuple):
     graph: str = ""
 
 
+class Resembling(NamedTuple):
+    """Of many details: what each has in common with others, so that only one attribute differs between these; None if nothing. Their
+    scopes differ too, and decide no other attribute."""
+
+    commons: Sequence[Hashable]
+    scopes: Sequence[Path]
+    """The scope of each that has something in common with others."""
+    attribute: str
+    """The attribute that differs."""
+    texts: Iterable[str]
+    """What it is in each."""
+
+
 class Details:
     """Attributes, scope and source frames of a node. Readers of large text subclass this and decode on demand."""
 
@@ -186,9 +199,9 @@ class Details:
         """Attributes, scope and source frames, for those who need all of them."""
         return self.attrs, self.scope, self.source
 
-    def varies(self) -> tuple[Hashable, str, str] | None:
-        """Of details that others resemble: what all of these have in common, the only attribute that differs between them, and its text
-        here. Their scopes differ too, and decide no other attribute."""
+    @classmethod
+    def resembling(cls, details: Sequence[Self]) -> Resembling | None:
+        """What details of this class have in common with each other; None if each is on its own."""
         return None
 
     def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from opscope.errors import OpscopeError
+from opscope.program import NodeColumns
 
 
 class Spans(NamedTuple):
@@ -21,18 +23,37 @@ class Spans(NamedTuple):
         return cls(array("q", bytes(8 * nodes)), array("q", bytes(8 * nodes)))
 
 
+class KnownLines(Protocol):
+    """The lines of a graph that follow from its nodes: lines of nodes with equal operations, results and kinds of details differ in names
+    and in the attribute that differs between such details."""
+
+    nodes: NodeColumns
+
+    def line(self, i: int) -> str:
+        """The line of a node."""
+
+    def is_odd(self, i: int) -> bool:
+        """Whether a node's line is unlike those of others."""
+
+
 class LocatedText:
-    """The own text of a program (see `opscope.program.OwnText`): `read` returns it, and `find` the spans of each graph's nodes.
+    """The own text of a program (see `opscope.program.OwnText`): `read` returns it, and `find` the spans of each graph's nodes. `known` has
+    the lines of graphs for which the text need not be read again.
 
     A text that has disappeared, or is not what it was, has no lines for what is gone."""
 
-    def __init__(self, read: Callable[[], str], find: Callable[[str], Mapping[str, Spans]]) -> None:
+    def __init__(
+        self, read: Callable[[], str], find: Callable[[str], Mapping[str, Spans]], known: Mapping[str, KnownLines] = MappingProxyType({})
+    ) -> None:
+        self.known = known
         self._read = read
         self._find = find
         self._location: tuple[str, Mapping[str, Spans]] | None = None
         self._lock = threading.Lock()
 
     def lines(self, graph: str, start: int, stop: int) -> list[str]:
+        if graph in self.known:
+            return list(map(self.known[graph].line, range(start, stop)))
         text, spans = self._located()
         if graph not in spans:
             return [""] * (stop - start)

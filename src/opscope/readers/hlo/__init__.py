@@ -11,7 +11,7 @@ import re
 
 from opscope.program import Program
 from opscope.readers import Progress, Verdict
-from opscope.readers.hlo.module import parse_hlo
+from opscope.readers.hlo.module import parse_hlo, parse_with_lines
 from opscope.readers.hlo.own_lines import with_own_text
 from opscope.readers.source import Source
 
@@ -42,4 +42,5 @@ def sniff(source: Source) -> Verdict:
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
-    return with_own_text(parse_hlo(source.read_text(), progress), source.read_text)
+    text = source.read_text()
+    return with_own_text(parse_with_lines(text, progress), text, source.read_text)

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from opscope.errors import SourceError
-from opscope.program import LARGE, UNKNOWN_TYPE, WHOLE, Details, GraphBuilder, Node, Role, TensorType, ValueRef
+from opscope.program import LARGE, UNKNOWN_TYPE, WHOLE, Details, Graph, GraphBuilder, Node, NodeColumns, Role, TensorType, ValueRef
 from opscope.readers.hlo.bulk import BulkRow, BulkRows
 from opscope.readers.hlo.details import TAIL_SHAPE, Context, HloDetails, PlacedDetails, Tail, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruction
 from opscope.readers.hlo.lexing import fail, skip, without_comments
 from opscope.readers.hlo.operands import operand_names
+from opscope.readers.hlo.printed import PrintedLines
 from opscope.readers.hlo.shapes import Types
 from opscope.readers.hlo.shared import SHARED_SHAPE, SharedTails
 
@@ -33,7 +34,7 @@ _LINE_SHAPE = rf"{_START_SHAPE}({TAIL_SHAPE}([^\n]*+))\n(?!{_CONTINUES})"
 _CONTINUATION = re.compile(_CONTINUES)
 _LINE = re.compile(_LINE_SHAPE)
 _LINES = re.compile("^" + _LINE_SHAPE, re.MULTILINE)
-_BULK_LINES = re.compile(rf"^{_START_SHAPE}{SHARED_SHAPE}\n(?!{_CONTINUES})", re.MULTILINE)
+_BULK_LINES = re.compile(rf"^{_START_SHAPE.replace('(ROOT )?+%?+', '((?:ROOT )?+%?+)')}{SHARED_SHAPE}\n(?!{_CONTINUES})", re.MULTILINE)
 
 Row: TypeAlias = tuple[str, str, str, str, str, str, str, str, str]
 """A line's parts: ROOT or nothing, name, type, opcode, operands, attributes, and of these what is before the metadata, the first element
@@ -128,7 +129,7 @@ class Body:
 
     def _read_bulk(self, pos: int, stop: int) -> int:
         """Read as columns, up to the first piece that has an irregular line."""
-        text, bulk = self.module.text, BulkRows(self.module.tails, self.module.shared)
+        text, bulk = self.module.text, BulkRows(self.module.tails, self.module.shared, (pos, stop))
         self.bulk = bulk
         while pos < stop:
             piece_end = _piece_end(text, pos, stop)
@@ -256,6 +257,12 @@ class Body:
         builder.take(self.nodes)
         root = self.root or (self.nodes[-1].id if self.nodes else "")
         builder.outputs = [self.refs[root]] if root else []
+
+    def printed(self, graph: Graph) -> PrintedLines | None:
+        """The lines of this computation, if they follow from the nodes of its graph."""
+        if self.bulk is None or not isinstance(graph.nodes, NodeColumns):
+            return None
+        return self.bulk.printed(graph.nodes, self.module.types, self.root)
 
     def _resolve(self) -> None:
         """Check the references that the careful reader did not check, and find those that refer to a whole tuple."""

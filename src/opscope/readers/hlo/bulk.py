@@ -13,29 +13,40 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from opscope.errors import SourceError
-from opscope.program import WHOLE, Details, GrowingColumns, Node, ValueRef
+from opscope.program import WHOLE, Details, GrowingColumns, Node, NodeColumns, ValueRef
 from opscope.readers.hlo.details import TAIL_SHAPE, Flow, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES
 from opscope.readers.hlo.operands import operand_names
+from opscope.readers.hlo.printed import PrintedLines, payload_of
+from opscope.readers.hlo.shapes import Types
 from opscope.readers.hlo.shared import SharedTails, tail_of
 
 if TYPE_CHECKING:
     from opscope.readers.hlo.body import Body
 
 BulkRow: TypeAlias = tuple[str, str, str, str, str, str, str, str, str]
-"""A line's parts: ROOT or nothing, name, type, opcode, operands, and the parts of its attributes by `SHARED_SHAPE`."""
+"""A line's parts: "ROOT " and the sign of names, where there are any, name, type, opcode, operands, and the parts of its attributes by
+`SHARED_SHAPE`."""
 _TAIL = re.compile(rf"{TAIL_SHAPE}([^\n]*+)")
+_SIGN, _ROOT = "%", "ROOT %"
+_STARTS = {_SIGN, _ROOT}
 
 
 class BulkRows:
     """Columns that grow by the rows of a computation."""
 
-    def __init__(self, tails: Tails, shared: SharedTails) -> None:
+    def __init__(self, tails: Tails, shared: SharedTails, span: tuple[int, int]) -> None:
+        """`span` is where they are in the text."""
         self.columns = GrowingColumns()
         self._tails = tails
         self._shared = shared
         self._at = array("b")
         """By instruction, how others refer to it: 0, or WHOLE for a tuple."""
+        self._written: dict[int, str] = {}
+        """What is in the parentheses of an instruction, if that is not a list of names as XLA prints it."""
+        self._span = span
+        self._is_printed = True
+        """Whether all lines are otherwise as XLA prints them, with signs before names and one root at most."""
 
     def take(self, body: Body, rows: Sequence[BulkRow]) -> bool:
         """Add these rows, or nothing if one of them is irregular."""
@@ -53,6 +64,10 @@ class BulkRows:
             del self._at[first:]
         return is_regular
 
+    def printed(self, nodes: NodeColumns, types: Types, root: str) -> PrintedLines | None:
+        """The lines of these instructions; None if they do not follow from what was read."""
+        return PrintedLines(nodes, types, root, self._written, self._span) if self._is_printed else None
+
     def ref(self, name: str) -> ValueRef:
         return name, self._at[self.columns.numbers[name]]
 
@@ -66,7 +81,7 @@ class BulkRows:
         typed = list(map(module.types.__getitem__, shapes))
         ops, roles = zip(*map(module.opcodes.__getitem__, opcodes), strict=True)
         details, flows = self._details(body, ops, operands, *texts)
-        inputs, counts = _inputs(operands, opcodes)
+        inputs, counts, written = _inputs(operands, opcodes)
         sources = list(map(columns.numbers.__getitem__, inputs))
         outputs = list(map(itemgetter(0), typed))
         self._at.extend(map(itemgetter(1), typed))
@@ -76,14 +91,19 @@ class BulkRows:
         if any(name not in columns.numbers for flow in flows.values() for name in flow.control):
             return False
         for i, (called, after, _) in flows.items():
+            if ops[i] in PAYLOAD_ROLES and operands[i] != payload_of(details[i]):
+                written[i] = operands[i]
             if called:
                 body.note_calls(called, details[i])
                 columns.calls[first + i] = called
             if after:
                 columns.control[first + i] = after
         columns.extend(ops, sources, counts, indices, outputs, roles, details)
-        if any(roots):
-            body.root = next(name for root, name in zip(reversed(roots), reversed(names), strict=True) if root)
+        self._written.update((first + i, text) for i, text in written.items())
+        starts = set(roots)
+        self._is_printed &= starts <= _STARTS and not (body.root and _ROOT in starts) and roots.count(_ROOT) < 2
+        if starts != {_SIGN}:
+            body.root = next((name for start, name in zip(reversed(roots), reversed(names), strict=True) if len(start) > 1), body.root)
         return True
 
     def _details(
@@ -150,15 +170,16 @@ class BulkRows:
         return True
 
 
-def _inputs(operands: Sequence[str], opcodes: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The names of all operands of many rows, and how many each has."""
+def _inputs(operands: Sequence[str], opcodes: Sequence[str]) -> tuple[list[str], list[int], dict[int, str]]:
+    """The names of all operands of many rows, and how many each has; by row, the text of operands that are not a plain list of names."""
     texts = ["" if opcode in PAYLOAD_ROLES else text for text, opcode in zip(operands, opcodes, strict=True)]
     joined = ", ".join(filter(None, texts))
     if not joined:
-        return [], [0] * len(texts)
+        return [], [0] * len(texts), {}
     if joined.startswith("%") and "/" not in joined:
         counts = [separators + 1 if text else 0 for text, separators in zip(texts, map(str.count, texts, repeat(", ")), strict=True)]
         if joined.count("%") == joined.count(", %") + 1 == sum(counts):
-            return joined[1:].split(", %"), counts
+            return joined[1:].split(", %"), counts, {}
     each = [operand_names(text) if text else [] for text in texts]
-    return [name for names in each for name in names], list(map(len, each))
+    written = {i: text for i, (text, names) in enumerate(zip(texts, each, strict=True)) if text and text != "%" + ", %".join(names)}
+    return [name for names in each for name in names], list(map(len, each)), written

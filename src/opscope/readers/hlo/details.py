@@ -40,7 +40,7 @@ BEFORE_SHAPE = r"((?:,(?! metadata=\{| backend_config=)[^,\n]*+)*+)"
 """What is before the metadata and a backend's settings."""
 TAIL_SHAPE = BEFORE_SHAPE + rf"(?:{_METADATA_SHAPE})?+".replace("[^", r"[^\n")
 """The beginning of a tail, as XLA prints it: what is before the metadata, and the first element of the op_name."""
-_PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
+PAYLOAD_KEYS = {"parameter": "parameter_number", "constant": "value"}
 
 JAX_MODULE = re.compile(r"(?:p?jit|pmap)_")
 """How JAX names modules: the function `step` compiled by jit becomes `jit_step`."""
@@ -147,7 +147,7 @@ class HloDetails(Details):
     def _attrs(self, scope: Scope) -> Mapping[str, Any]:
         attrs = self._members()
         if self._op:
-            return MappingProxyType({_PAYLOAD_KEYS[self._op]: self._payload, **attrs, **scope.attrs})
+            return MappingProxyType({PAYLOAD_KEYS[self._op]: self._payload, **attrs, **scope.attrs})
         return MappingProxyType({**attrs, **scope.attrs})
 
     def whole(self) -> tuple[Mapping[str, Any], Path, tuple[Frame, ...]]:

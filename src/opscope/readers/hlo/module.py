@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from collections.abc import Mapping
 from functools import cached_property
 
 from opscope.errors import SourceError
@@ -16,6 +17,7 @@ from opscope.readers.hlo.details import JAX_MODULE, JITTED
 from opscope.readers.hlo.frames import TABLES
 from opscope.readers.hlo.instruction import at_statement
 from opscope.readers.hlo.lexing import NAME, expected, fail, group_end, skip, unquote, without_comments
+from opscope.readers.hlo.printed import PrintedLines
 from opscope.readers.hlo.shapes import shape_end
 
 _ENTRY = re.compile(r"ENTRY(?![\w.-])")
@@ -32,10 +34,16 @@ _DEEPEST = 200
 
 def parse_hlo(text: str, progress: Progress | None = None) -> list[Program]:
     """The modules of an HLO text. Malformed text raises SourceError with line and column, and no other exception."""
+    return [program for program, _ in parse_with_lines(text, progress)]
+
+
+def parse_with_lines(text: str, progress: Progress | None = None) -> list[tuple[Program, Mapping[str, PrintedLines]]]:
+    """The modules, each with the lines of its very large computations."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     with without_collecting():
-        return _Reader(text, progress).read()
+        reader = _Reader(text, progress)
+        return list(zip(reader.read(), reader.printed, strict=True))
 
 
 class _Reader:
@@ -46,6 +54,8 @@ class _Reader:
         self.progress = progress
         self.separators = deque(separator.start() for separator in _SEPARATOR.finditer(text)) if "-----" in text else deque[int]()
         self.programs: list[Program] = []
+        self.printed: list[Mapping[str, PrintedLines]] = []
+        """Of each program, the lines of its very large computations."""
         self.names: Counter[str] = Counter()
         self.begin("", 0)
 
@@ -184,7 +194,9 @@ class _Reader:
             if body.name in builder:
                 raise fail(self.text, body.start, f"duplicate computation {body.name!r}; each computation needs its own name")
             body.finish(builder.graph(body.name), names, drop_unknown=self.is_excerpt)
-        self.programs.append(builder.build())
+        program = builder.build()
+        self.programs.append(program)
+        self.printed.append({body.name: lines for body in self.bodies if (lines := body.printed(program[body.name]))})
         self.begin("", 0)
 
     def fresh_name(self, name: str) -> str:

@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from opscope.errors import SourceError
 from opscope.program import Program
 from opscope.readers.hlo.module import parse_hlo
+from opscope.readers.hlo.printed import PrintedLines
 from opscope.readers.located_text import LocatedText, Spans
 
 _NAME = r"%?+([A-Za-z_][A-Za-z0-9_.-]*+)"
 _LINE = re.compile(rf"^(?:(?:ENTRY )?+{_NAME} (?:\([^\n]*)?\{{[ \t]*$|[ \t]*+((?:ROOT )?+{_NAME} = [^\n]*+))", re.MULTILINE)
 _MODULE = re.compile(r"^[ \t]*+HloModule[ \t]", re.MULTILINE)
+_MOST_KEPT = 1 << 20
 
 
-def with_own_text(programs: list[Program], read: Callable[[], str]) -> list[Program]:
+_Parsed: TypeAlias = Sequence[tuple[Program, Mapping[str, PrintedLines]]]
+
+
+def with_own_text(programs: _Parsed, text: str, read: Callable[[], str]) -> list[Program]:
     """The modules of a text, each with its part of it. `read` returns the text again: it is not kept until somebody looks at it."""
-    return [
-        replace(program, own_text=LocatedText(partial(_part, read, number, len(programs)), partial(_spans, program)))
-        for number, program in enumerate(programs)
+    rest = _rest(programs, text)
+    texts = [
+        LocatedText(partial(_part, read if rest is None else lambda: rest, number, len(programs)), partial(_spans, program), printed)
+        for number, (program, printed) in enumerate(programs)
     ]
+    return [replace(program, own_text=text) for (program, _), text in zip(programs, texts, strict=True)]
+
+
+def _rest(programs: _Parsed, text: str) -> str | None:
+    """What is in the text besides very large computations, whose lines are known. None if that is too much to be kept."""
+    spans = sorted(lines.span for _, printed in programs for lines in printed.values())
+    if not spans or "\r" in text or len(text) - sum(end - start for start, end in spans) > _MOST_KEPT:
+        return None
+    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
+    return "".join(map(text.__getitem__, map(slice, starts, ends)))
 
 
 def _part(read: Callable[[], str], number: int, count: int) -> str:

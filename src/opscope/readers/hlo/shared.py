@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from operator import add, attrgetter, itemgetter
+from types import MappingProxyType
+from typing import Any, Self, TypeAlias
 
-from opscope.program import Frame, Path
+from opscope.program import Frame, Path, Resembling
 from opscope.readers.hlo.details import (
     BEFORE_SHAPE,
     METADATA,
@@ -19,6 +21,7 @@ from opscope.readers.hlo.details import (
     MOST_KNOWN,
     OP_NAME_KEY,
     OP_NAME_START,
+    PAYLOAD_KEYS,
     Context,
     Flow,
     HloDetails,
@@ -49,7 +52,7 @@ def tail_of(before: str, modules: str, after: str) -> str:
 class Around:
     """What is around the modules in a tail, decoded when somebody looks at it."""
 
-    __slots__ = ("_is_plain", "_members", "_name", "_source", "after", "before", "context", "flow", "is_special", "settings")
+    __slots__ = ("_members", "_source", "after", "before", "context", "flow", "is_plain_name", "is_special", "name", "settings")
 
     def __init__(self, context: Context, before: str, after: str, flow: Flow, settings: str | None) -> None:
         self.context = context
@@ -59,8 +62,9 @@ class Around:
         self.is_special = flow != _PLAIN
         self.settings = settings
         """The part of the text that decides what an operation computes; None if it is the whole."""
-        self._name = after.partition('"')[0]
-        self._is_plain = is_plain(self._name)
+        self.name = after.partition('"')[0]
+        """The op_name after the modules."""
+        self.is_plain_name = is_plain(self.name)
         self._members: Mapping[str, str] | None = None
         self._source: tuple[Frame, ...] | None = None
 
@@ -68,22 +72,22 @@ class Around:
         return tail_of(self.before, modules, self.after)
 
     def op_name(self, modules: str) -> str:
-        return modules + self._name
+        return modules + self.name
 
     def scope(self, modules: str) -> Scope:
-        if not self._is_plain or modules == "/":
-            return parse_op_name(modules + self._name)
+        if not self.is_plain_name or modules == "/":
+            return parse_op_name(modules + self.name)
         scope = self.context.scopes.of(modules)
-        return parse_op_name(modules + self._name) if scope.call else scope
+        return parse_op_name(modules + self.name) if scope.call else scope
 
     def members(self, modules: str) -> Mapping[str, str]:
         """The attributes, with the op_name in its place."""
         members = self._members or self._decode()
-        return {**members, OP_NAME_KEY: modules + self._name} if members else decoded_tail(self.tail(modules))
+        return {**members, OP_NAME_KEY: modules + self.name} if members else decoded_tail(self.tail(modules))
 
     def _decode(self) -> Mapping[str, str]:
         if self._members is None:
-            self._members = decoded_around(self.before + _START, self.after[len(self._name) :]) or {}
+            self._members = decoded_around(self.before + _START, self.after[len(self.name) :]) or {}
         return self._members
 
     def stack(self) -> str | None:
@@ -91,10 +95,10 @@ class Around:
         members = self._members or self._decode()
         return members.get("metadata.stack_frame_id", "") if members else None
 
-    def varies(self, modules: str) -> tuple[Hashable, str, str] | None:
-        if not (self._members or self._decode()):
-            return None
-        return (self, self.scope(modules).transforms), OP_NAME_KEY, modules + self._name
+    @property
+    def is_common(self) -> bool:
+        """Whether tails with other modules have the same attributes, except for the op_name."""
+        return bool(self._members or self._decode())
 
     def source(self, modules: str) -> tuple[Frame, ...]:
         source = self._source
@@ -104,6 +108,8 @@ class Around:
             source = self._source = frames_of(self.members(modules), self.context.frames) if has_place else ()
         return source
 
+
+_TRANSFORMS, _PATH = attrgetter("transforms"), attrgetter("path")
 
 _Shared: TypeAlias = tuple[str, Around]
 """The modules, and what is around them."""
@@ -149,8 +155,24 @@ class SharedDetails(HloDetails, tuple[str, Around]):  # type: ignore[misc]
     def source(self) -> tuple[Frame, ...]:
         return self[1].source(self[0])
 
-    def varies(self) -> tuple[Hashable, str, str] | None:
-        return self[1].varies(self[0])
+    @classmethod
+    def resembling(cls, details: Sequence[Self]) -> Resembling | None:
+        modules, arounds = list(map(itemgetter(0), details)), list(map(itemgetter(1), details))
+        scope_of = {each: arounds[0].context.scopes.of(each) for each in dict.fromkeys(modules)}
+        scopes = list(map(scope_of.__getitem__, modules))
+        odd = {around for around in set(arounds) if not around.is_plain_name}
+        calls = {each for each, scope in scope_of.items() if each == "/" or scope.call}
+        if odd or calls:
+            scopes = [
+                around.scope(each) if around in odd or each in calls else scope
+                for each, around, scope in zip(modules, arounds, scopes, strict=True)
+            ]
+        commons: list[Hashable] = list(zip(arounds, map(_TRANSFORMS, scopes), strict=True))
+        alone = {around for around in set(arounds) if not around.is_common}
+        if alone:
+            commons = [None if around in alone else common for around, common in zip(arounds, commons, strict=True)]
+        texts = map(add, modules, map(attrgetter("name"), arounds))
+        return Resembling(commons, list(map(_PATH, scopes)), OP_NAME_KEY, texts)
 
 
 class SharedPlacedDetails(SharedDetails):
@@ -171,7 +193,15 @@ class SharedPlacedDetails(SharedDetails):
         # as in `HloDetails`: a parameter's name is its path in the arguments
         return NO_SCOPE if self._op == "parameter" and "(" not in modules.partition("/")[0] else self[1].scope(modules)
 
-    def varies(self) -> None:
+    def whole(self) -> tuple[Mapping[str, Any], Path, tuple[Frame, ...]]:
+        """In one step: a large module has hundreds of thousands of parameters, and each has its own payload."""
+        modules, around, op, payload = self  # type: ignore[misc]
+        scope = self._scope()
+        members = around.members(modules)
+        return MappingProxyType({PAYLOAD_KEYS[op]: payload, **members, **scope.attrs}), scope.path, around.source(modules)
+
+    @classmethod
+    def resembling(cls, details: Sequence[Self]) -> None:
         """Each has its own payload."""
         return
 

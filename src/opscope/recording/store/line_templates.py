@@ -7,16 +7,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from opscope.program import Node
 
-_NAME, _VALUE = "\x01", "\x02"
+NAME_MARK, _VALUE = "\x01", "\x02"
 _WORDS = {"": re.compile(r"([\w.$-]+)"), "%": re.compile(r"(%[\w.$-]+)")}
 """By the sign of names: where they have one, other words need not be looked at."""
 _QUOTED = re.compile(r'(?<=")[^"\\\n]+(?=")')
-_MARKS = re.compile(r"([\x01\x02])(\d+)")
 _NAMES, _VALUES = re.compile(r"\x01(\d+)"), re.compile(r"\x02(\d+)")
 
 
@@ -37,14 +36,17 @@ class LineTemplates:
         self._operands: dict[int, str] = {0: ""}
         """By their number, the marks of operands that differ."""
 
+    def knows(self, details: int) -> bool:
+        return details in self._values
+
     def learn(self, details: int, attrs: Mapping[str, Any]) -> None:
         """The attributes of some details, before the first line of a node with these details."""
         if details not in self._values:
-            self._values[details] = {value: str(place) for place, value in reversed(list(enumerate(_values(attrs))))}
+            self._values[details] = {value: str(place) for place, value in reversed(list(enumerate(text_values(attrs))))}
 
     def template(self, line: str, node: Node, details: int) -> str:
         """The line, with marks instead of the names of the node and its operands, and of texts that are attributes of the node."""
-        if not line or _NAME in line or _VALUE in line:
+        if not line or NAME_MARK in line or _VALUE in line:
             return ""
         return self._of_printed(line, node, details) or self._of_any(line, node, details)
 
@@ -69,7 +71,7 @@ class LineTemplates:
         end = self._printed_ends[key] if key in self._printed_ends else self._printed_end(key)
         if end is None or (end.words and not end.words.isdisjoint([node_id, *names])):
             return ""
-        return f"{root}%{_NAME}0{middle}{self._marks_of(node_id, names)}{end.template}"
+        return f"{root}%{NAME_MARK}0{middle}{self._marks_of(node_id, names)}{end.template}"
 
     def _printed_end(self, key: tuple[str, int]) -> _End | None:
         """None if there may be an attribute before a name."""
@@ -109,7 +111,7 @@ class LineTemplates:
 
 
 def _list_of(places: Iterable[int]) -> str:
-    return f"({', '.join(f'%{_NAME}{place}' for place in places)})"
+    return f"({', '.join(f'%{NAME_MARK}{place}' for place in places)})"
 
 
 def _with_values(text: str, values: Mapping[str, str]) -> str:
@@ -118,7 +120,7 @@ def _with_values(text: str, values: Mapping[str, str]) -> str:
 
 def _with_names(text: str, node: Node, sign: str) -> str:
     names = _names(node)
-    marks = {sign + name: f"{sign}{_NAME}{place}" for place, name in zip(range(len(names) - 1, -1, -1), reversed(names), strict=True)}
+    marks = {sign + name: f"{sign}{NAME_MARK}{place}" for place, name in zip(range(len(names) - 1, -1, -1), reversed(names), strict=True)}
     parts = _WORDS[sign].split(text)
     parts[1::2] = [marks.get(word, word) for word in parts[1::2]]
     return "".join(parts)
@@ -128,28 +130,7 @@ def line_of(template: str, node: Node) -> str:
     """The line again."""
     names = _names(node)
     line = _NAMES.sub(lambda number: names[int(number[1])], template)
-    return _VALUES.sub(lambda number: _values(node.attrs)[int(number[1])], line) if _VALUE in line else line
-
-
-class LineForm:
-    """A template that is tried on many nodes."""
-
-    __slots__ = ("_form", "_names", "_texts")
-
-    def __init__(self, template: str) -> None:
-        marks = sorted({(mark, int(number)) for mark, number in _MARKS.findall(template)})  # names first
-        numbers = {mark: f"{{{place}}}" for place, mark in enumerate(marks)}
-        escaped = template.replace("{", "{{").replace("}", "}}")
-        self._form = _MARKS.sub(lambda found: numbers[found[1], int(found[2])], escaped).format
-        self._names = [number for mark, number in numbers if mark == _NAME]
-        self._texts = [number for mark, number in numbers if mark == _VALUE]
-
-    def line(self, names: Sequence[str], texts: Sequence[str]) -> str:
-        """The line of a node with these names, its own first, and with these texts as attributes; empty if there are fewer of them."""
-        try:
-            return self._form(*[names[number] for number in self._names], *[texts[number] for number in self._texts])
-        except IndexError:
-            return ""
+    return _VALUES.sub(lambda number: text_values(node.attrs)[int(number[1])], line) if _VALUE in line else line
 
 
 def _names(node: Node) -> list[str]:
@@ -157,5 +138,5 @@ def _names(node: Node) -> list[str]:
     return [node.id.removeprefix("%"), *[name.removeprefix("%") for name, _ in node.inputs]]
 
 
-def _values(attrs: Mapping[str, Any]) -> list[str]:
+def text_values(attrs: Mapping[str, Any]) -> list[str]:
     return [value for value in attrs.values() if isinstance(value, str)]

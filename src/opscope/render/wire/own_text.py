@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from operator import sub
 
-from opscope.analysis.groupings import Described
-from opscope.program import Details, Graph, NodeColumns, OwnText, Program
-from opscope.recording.store.line_templates import LineForm, LineTemplates
+from opscope.analysis.descriptions import Descriptions
+from opscope.program import Details, Graph, Node, NodeColumns, OwnText, Program, details_of
+from opscope.readers.located_text import KnownLines, LocatedText
+from opscope.recording.store.line_templates import NAME_MARK, LineTemplates, text_values
 from opscope.render.wire.sections import Interner, SectionWriter
 
 _MOST_TEXT = 16 << 20
 """A page with more text than this would be slow to open. It shows nodes in opscope's own form, and a server the text."""
 
-_MOST_TRIED = 6
 _BATCH = 4096
 
 
@@ -26,35 +28,66 @@ class TextWriter:
         self._size = 0
         self._of_content: dict[int, list[int]] = {}
 
-    def add(self, content: int, program: Program, described: Callable[[Details], Described]) -> None:
-        """`described` decodes details."""
-        if program.own_text is None or self._size > _MOST_TEXT:
+    def add(self, content: int, program: Program, descriptions: Descriptions) -> None:
+        text = program.own_text
+        if text is None or self._size > _MOST_TEXT:
             return
         numbers = self._of_content[content] = []
-        templates, line_templates = self._templates, self._line_templates
-        detail_numbers: dict[int, int] = {}
         for graph in program:
-            nodes = graph.nodes
-            like = _LikeOthers(nodes, described) if isinstance(nodes, NodeColumns) else None
-            for i, line in enumerate(_lines(program.own_text, graph)):
-                if like is not None and (known := like.number(i, line)) is not None:
-                    numbers.append(known)
-                    continue
-                node = nodes[i]
-                details = detail_numbers.get(id(node.details))
-                if details is None:
-                    details = detail_numbers[id(node.details)] = described(node.details)[3]
-                    line_templates.learn(details, node.details.attrs)
-                template = line_templates.template(line, node, details)
-                number = templates.get(template)
-                if number is None:
-                    number = templates[template]
-                    self._size += len(template)
+            details = descriptions.numbers(details_of(graph.nodes))
+            known = text.known.get(graph.name) if isinstance(text, LocatedText) else None
+            if known is not None and isinstance(graph.nodes, NodeColumns) and known.nodes.ids is graph.nodes.ids:
+                numbers += self._of_known(known, graph.nodes, descriptions, details)
+            else:
+                for i, line in enumerate(_lines(text, graph)):
+                    numbers.append(self._number(self._template(line, graph.nodes[i], details[i])))
                     if self._size > _MOST_TEXT:
                         return
-                numbers.append(number)
-                if like is not None:
-                    like.learn(i, template, number)
+
+    def _template(self, line: str, node: Node, details: int) -> str:
+        if not self._line_templates.knows(details):
+            self._line_templates.learn(details, node.details.attrs)
+        return self._line_templates.template(line, node, details)
+
+    def _number(self, template: str) -> int:
+        number = self._templates.get(template)
+        if number is None:
+            number = self._templates[template]
+            self._size += len(template)
+        return number
+
+    def _of_known(self, lines: KnownLines, nodes: NodeColumns, descriptions: Descriptions, details: Sequence[int]) -> list[int]:
+        """The numbers of the templates of lines. Nodes with equal operations, results and kinds of details share one, where it is certain
+        that it has all that differs as a mark."""
+        kinds = map(descriptions.kind_of.__getitem__, details)
+        counts = array("I", map(sub, islice(nodes.starts, 1, None), nodes.starts))
+        keys = list(zip(map(id, nodes.outputs), nodes.ops, counts, kinds, strict=True))
+        templates: dict[int, str] = {}
+        alone = {i for i in range(len(keys)) if lines.is_odd(i)}
+        sources, starts = nodes.sources, nodes.starts
+        alone.update(i for i, count in enumerate(counts) if count > 1 and len({*sources[starts[i] : starts[i + 1]]}) < count)
+        open_keys = set()
+        for key, i in dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True)).items():
+            line = lines.line(i)
+            templates[i] = self._template(line, nodes[i], details[i])
+            kind = descriptions.kinds[key[3]]
+            if i in alone or not _has_marks(templates[i], line, nodes.details[i], kind.varying):
+                open_keys.add(key)
+        if open_keys:
+            alone.update(i for i, key in enumerate(keys) if key in open_keys)
+        number_of: dict[tuple[int, str, int, int], int] = {}
+        own: dict[int, int] = {}
+        for i in sorted({*templates, *alone}):
+            template = templates.get(i)
+            if template is None:
+                template = self._template(lines.line(i), nodes[i], details[i])
+            own[i] = number_of[keys[i]] = self._number(template)
+            if self._size > _MOST_TEXT:
+                return []
+        numbers = list(map(number_of.__getitem__, keys))
+        for i in alone:
+            numbers[i] = own[i]
+        return numbers
 
     def write(self, out: SectionWriter) -> None:
         if not self._of_content or self._size > _MOST_TEXT:
@@ -64,64 +97,21 @@ class TextWriter:
             out.deltas(f"lines{content}", numbers)
 
 
-class _LikeOthers:
-    """Finds the templates of lines in a very large graph: those of other nodes with the same operation, types and attributes, which are
-    tried out. A template that gives the line again is one of the line's, and trying takes less time than making one."""
-
-    def __init__(self, nodes: NodeColumns, described: Callable[[Details], Described]) -> None:
-        self._nodes = nodes
-        self._described = described
-        self._known: dict[tuple[int, str, int, int], list[tuple[LineForm, int]]] = {}
-        self._texts: dict[int, tuple[list[str], int]] = {}
-        """By the number of details that others resemble: the texts of their attributes, and which of them differs."""
-
-    def number(self, i: int, line: str) -> int | None:
-        nodes = self._nodes
-        start, end = nodes.starts[i], nodes.starts[i + 1]
-        if start == end:
-            return None
-        details = nodes.details[i]
-        attrs, _, _, _, kind, _ = self._described(details)
-        varies = details.varies()
-        known = self._known.get((id(nodes.outputs[i]), nodes.ops[i], end - start, -1 if varies is None else kind))
-        if known is None:
-            return None
-        ids = nodes.ids
-        names = [ids[i], *[ids[source] for source in nodes.sources[start:end]]]
-        if varies is None:
-            texts = _texts_of(attrs)
-        else:
-            texts, place = self._texts.get(kind) or self._place(kind, attrs, varies[1])
-            texts[place] = varies[2]
-        for form, number in known:
-            if form.line(names, texts) == line:
-                return number
-        return None
-
-    def _place(self, kind: int, attrs: Mapping[str, Any], name: str) -> tuple[list[str], int]:
-        names = [key for key, value in attrs.items() if type(value) is str]
-        place = self._texts[kind] = (_texts_of(attrs), names.index(name))
-        return place
-
-    def learn(self, i: int, template: str, number: int) -> None:
-        """The template of a node's line. A few are tried for nodes like it; what reads nothing has its number or value in its line."""
-        nodes, count = self._nodes, self._nodes.starts[i + 1] - self._nodes.starts[i]
-        if template and count:
-            details = nodes.details[i]
-            kind = -1 if details.varies() is None else self._described(details)[4]
-            known = self._known.setdefault((id(nodes.outputs[i]), nodes.ops[i], count, kind), [])
-            if len(known) < _MOST_TRIED:
-                known.append((LineForm(template), number))
+def _has_marks(template: str, line: str, details: Details, varying: str) -> bool:
+    """Whether a template has marks for all names of its line, and for the attribute that differs between details of a kind."""
+    if template.count("%") != template.count("%" + NAME_MARK):
+        return False
+    if not varying:
+        return bool(template)
+    texts = text_values(details.attrs)
+    text = details.attrs[varying]
+    return bool(template) and line.count(f'"{text}"') == 1 and texts.count(text) == 1
 
 
 def _lines(text: OwnText, graph: Graph) -> Iterator[str]:
     """The lines of a graph's nodes, not all at once."""
     for first in range(0, len(graph), _BATCH):
         yield from text.lines(graph.name, first, min(first + _BATCH, len(graph)))
-
-
-def _texts_of(attrs: Mapping[str, Any]) -> list[str]:
-    return [value for value in attrs.values() if type(value) is str]
 
 
 def own_lines(program: Program, start: int, stop: int) -> Iterator[str]:

@@ -8,21 +8,19 @@ graphs. A pass that changes ten nodes costs ten rows. Strings, types, groups and
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
-from operator import itemgetter
 from typing import Any, TypeAlias
 
 from opscope.analysis.called_values import CalledValues
-from opscope.analysis.groupings import EXACT, Described, GroupTree, GroupTrees
+from opscope.analysis.descriptions import Descriptions
+from opscope.analysis.groupings import EXACT, GroupTree, GroupTrees
 from opscope.analysis.loops import times_text
 from opscope.analysis.node_text import node_text
 from opscope.gc_pause import without_collecting
 from opscope.ops import category_of
 from opscope.program import (
     ROLES,
-    Details,
     Graph,
     Node,
     Program,
@@ -45,7 +43,7 @@ from opscope.render.wire.sections import Interner, SectionWriter
 from opscope.render.wire.types import write_types
 
 _Decided: TypeAlias = tuple[int, str, Role, bool]
-"""What decides the label of a node: the number of details with its attributes, operation, role, and whether attributes have its kind."""
+"""What decides the label of a node: the kind of its details, operation, role, and whether attributes have its kind."""
 
 
 def encode_wire(program: Program, details: bool = True, own_text: bool = False, **fields: Any) -> bytes:
@@ -77,9 +75,7 @@ class ProgramWriter:
         self.metrics = MetricRows()
         self.details = DetailsWriter() if details else None
         self.own_text = TextWriter() if own_text else None
-        self._described: dict[int, Described] = {}
-        self._common: dict[Hashable, Described] = {}
-        """By what details have in common that differ in one text, the first of them."""
+        self._descriptions = Descriptions(self.details)
         self._labels: dict[_Decided, tuple[int, int, int, bool]] = {}
         """Category and text of nodes, their place among operands unless they call graphs, and whether their values have names, by what
         decides them: most nodes of a compiled module share their details."""
@@ -92,9 +88,9 @@ class ProgramWriter:
     def add(self, content: int, program: Program) -> None:
         for graph in program:
             self.strings.add(graph.ids)  # ids first, so that their numbers are consecutive
-        trees = GroupTrees(program)
+        trees = GroupTrees(program, self._descriptions)
         for g, graph in enumerate(program):
-            trees.put_graph(g, graph, self._describe)
+            trees.put_graph(g, graph)
         hierarchies = {self.groupings[tree.name]: tree for tree in trees.trees()}
         seats = self._seats(hierarchies)
         first = 0
@@ -105,32 +101,9 @@ class ProgramWriter:
             first += len(graph)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
         if self.own_text is not None:
-            self.own_text.add(content, program, self._describe)
+            self.own_text.add(content, program, self._descriptions)
         head = {"name": program.name, "entry": list(program.graphs).index(program.entry)}
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
-
-    def _describe(self, details: Details) -> Described:
-        """Decode details once each: nodes may share them (most of a compiled module does), and decoding is the expensive part. Of those
-        that differ in one text, only the first are decoded."""
-        described = self._described.get(id(details))
-        if described is not None:
-            return described
-        number, varies = len(self._described), details.varies()
-        common = self._common.get(varies[0]) if varies is not None else None
-        if common is None or varies is None:
-            attrs, scope, source = details.whole()
-            described = (attrs, scope, source, number, number, details)
-            if varies is not None:
-                self._common[varies[0]] = described
-            if self.details is not None:
-                self.details.add(attrs, source)
-        else:
-            attrs, _, source, _, kind, _ = common
-            described = (attrs, details.scope, source, number, kind, details)
-            if self.details is not None:
-                self.details.add_like(kind, attrs, source, *varies[1:])
-        self._described[id(details)] = described
-        return described
 
     def _seats(self, trees: dict[int, GroupTree]) -> list[int]:
         """The seat of each node; `trees` are by the numbers of their groupings."""
@@ -169,11 +142,10 @@ class ProgramWriter:
         has_kinds = graph.attrs.get("kind") == "autograd"
         ops, roles = list(graph.ops), list(graph.roles)
         calls, links, control = calls_of(nodes), links_of(nodes), control_of(nodes)
-        described = self._described
-        keys = list(map(id, details_of(nodes)))
-        described_here = list(map(described.__getitem__, keys))
-        details = array("i", map(itemgetter(3), described_here))
-        kinds = list(map(itemgetter(4), described_here))
+        descriptions = self._descriptions
+        details = descriptions.numbers(details_of(nodes))
+        kinds = list(map(descriptions.kind_of.__getitem__, details))
+        described = descriptions.kinds
         decided = list(zip(kinds, ops, roles, repeat(has_kinds, len(ops)), strict=True))
         first_use = dict(zip(reversed(decided), range(len(decided) - 1, -1, -1), strict=True))
         new = {i: key for key, i in first_use.items() if key not in labels}
@@ -181,19 +153,19 @@ class ProgramWriter:
         parts = values.parts_of_stacks(graph) if calls else {}
         texts, places, names_of = {}, {}, {}
         calls_row, links_row = {}, {}
-        for i in sorted({*new, *calls, *links, *self._named(decided, new, keys)}):
+        for i in sorted({*new, *calls, *links, *self._named(decided, new)}):
             key = decided[i]
             if i in new:
-                labels[key] = self._label(Node("", key[1], role=key[2]), described[keys[i]][0], has_kinds)
+                labels[key] = self._label(Node("", key[1], role=key[2]), described[kinds[i]].attrs, has_kinds)
             called, linked = calls.get(i), links.get(i)
             if called:
                 node = nodes[i]
                 if times := times_text(program, graph, node):
                     texts[i] = strings[times]
-                places[i] = forwarding(parts[node.id]) if node.id in parts else operand_place(node, described[keys[i]][0])
+                places[i] = forwarding(parts[node.id]) if node.id in parts else operand_place(node, described[kinds[i]].attrs)
             if labels[key][3]:
                 node = nodes[i]
-                names_of[i] = tuple([strings[name] for name in output_names(node, described[keys[i]][0])])
+                names_of[i] = tuple([strings[name] for name in output_names(node, described[kinds[i]].attrs)])
             if called:
                 calls_row[i] = tuple([strings[name] for name in called])
             if linked:
@@ -232,10 +204,10 @@ class ProgramWriter:
             _rare(links_row, len(nodes)),
         )
 
-    def _named(self, decided: Sequence[_Decided], new: Mapping[int, _Decided], keys: Sequence[int]) -> Iterable[int]:
+    def _named(self, decided: Sequence[_Decided], new: Mapping[int, _Decided]) -> Iterable[int]:
         """The nodes whose values have names, which few sources say."""
         named = self._with_names
-        named.update(key for i, key in new.items() if _has_names(self._described[keys[i]][0]))
+        named.update(key for key in new.values() if _has_names(self._descriptions.kinds[key[0]].attrs))
         return [i for i, key in enumerate(decided) if key in named] if named else ()
 
     def _label(self, node: Node, attrs: Mapping[str, Any], has_kinds: bool) -> tuple[int, int, int, bool]:
