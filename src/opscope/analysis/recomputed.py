@@ -10,6 +10,9 @@ from opscope.analysis.forward_index import Forward, ForwardIndex, Part
 from opscope.analysis.origins import CALL, LINE, Key, Origin
 from opscope.program import Graph, Node, ValueRef
 
+_MOST_STEPS = 8
+"""From a value to its constant. A damaged graph may be a circle."""
+
 
 class Repeats:
     """Finds what recomputed nodes repeat, in the order of the program: operands must have been looked up before."""
@@ -88,7 +91,9 @@ class Repeats:
 
 def _are_equal_constants(part: Part, node: Node, forward_part: Part, forward: Node) -> bool:
     """Whether two nodes make the same of equal constants, as broadcasts do: every layer has its own, and nothing tells them apart."""
-    while node.op == forward.op and node.outputs == forward.outputs:
+    for _ in range(_MOST_STEPS):
+        if node.op != forward.op or node.outputs != forward.outputs:
+            return False
         if node.role == "constant":
             return node.attrs.get("value") == forward.attrs.get("value")
         if not len(node.inputs) == len(forward.inputs) == 1:
