@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, ClassVar, TypeAlias
@@ -58,6 +57,8 @@ class Plugin:
 @cache
 def outside_rows(group: str) -> tuple[Any, ...]:
     """Rows that other packages add through an entry-point group; each entry is a row or a list of rows."""
+    from importlib.metadata import entry_points
+
     rows: list[Any] = []
     for entry in entry_points(group=group):
         try:

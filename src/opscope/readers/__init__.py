@@ -19,7 +19,6 @@ from opscope.ops import Dialect
 from opscope.plugin import Plugin, outside_rows
 from opscope.plugin import Progress as Progress
 from opscope.program import Program
-from opscope.readers.mistakes import common_mistake, unsupported_format
 from opscope.readers.source import Source
 
 
@@ -83,6 +82,8 @@ def find_reader(source: Source, name: str | None = None) -> Reader:
             if row.name == name:
                 return row
         raise OpscopeError(f"no reader for format {name!r}{suggest(name, [row.name for row in rows])}")
+    from opscope.readers.mistakes import common_mistake, unsupported_format
+
     mistake = common_mistake(source)
     if mistake:
         raise SourceError(mistake, source.name)

@@ -15,7 +15,6 @@ from opscope.demo import source_path
 from opscope.errors import SourceError
 from opscope.limits import most_bytes, most_streamed, too_large
 from opscope.naming import suggest_file
-from opscope.profile.xplane import trace_in
 
 HEAD_BYTES = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"
@@ -41,6 +40,8 @@ class Source:
         self.path = source_path(path)
         self._data = self._read_once() if data is None else data
         if self._data is None and self.path.is_dir():
+            from opscope.profile.xplane import trace_in
+
             self.path = trace_in(self.path) or self.path
         self.is_directory = self._data is None and self.path.is_dir()
 

@@ -155,6 +155,8 @@ class _Parts:
         removed = _sizes(diff.a[graph][id].scope for graph, id in diff.all_removed)
         if not (added or removed):
             return
+        if not _have_own_modules(diff):
+            return
         in_a, in_b = (_sizes(node.scope for graph in program for node in graph.nodes) for program in (diff.a, diff.b))
         only_a, only_b = _outermost(in_a, in_b), _outermost(in_b, in_a)
         inner = _inner_names(in_a, only_a), _inner_names(in_b, only_b)
@@ -238,6 +240,15 @@ def _sizes(scopes: Iterable[Path]) -> Counter[Path]:
         for depth in range(1, len(scope) + 1):
             sizes[scope[:depth]] += count
     return sizes
+
+
+def _have_own_modules(diff: Diff) -> bool:
+    """Whether one of the programs may have a module that the other has not: graphs that are untouched have the same in both."""
+    in_a, in_b = (
+        set(_sizes({node.scope for graph in program if graph.name not in diff.untouched for node in graph.nodes}))
+        for program in (diff.a, diff.b)
+    )
+    return in_a != in_b
 
 
 def _outermost(here: Mapping[Path, int], there: Mapping[Path, int]) -> set[Path]:

@@ -1,7 +1,8 @@
 """Files of a Program: pictures, pages, and files for other tools. This file has the table of writers and the entry point, `save`.
 
 A writer module has `write(programs, target, options, progress)`, where `target` is the path to write. Rows are data, so listing the
-formats imports nothing. A suffix means the first row that has it; the others are chosen by name (`--to`).
+formats imports nothing, nor does comparing passes import what reads sources. A suffix means the first row that has it; the others are
+chosen by name (`--to`).
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opscope.analysis.summary import Summary
 from opscope.errors import OpscopeError
-from opscope.loading import as_shown, only_program
 from opscope.naming import suggest
 from opscope.plugin import Plugin, Progress
 from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.view_options import ROWS, ViewOptions
 from opscope.whole_file import check_target, refuse_to_replace, titled, whole_file
+
+if TYPE_CHECKING:
+    from opscope.analysis.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,8 @@ def write(
     options.require(row.name, f"{titled(row.name)} files")
     programs = [_for_writer(row, item, options) for item in shown]
     if not row.several:
+        from opscope.loading import only_program
+
         only_program("", programs)
     check_target(target)
     with whole_file(target) as part:
@@ -158,6 +162,9 @@ def save(x: Any, path: str | PathLike[str], *inputs: Any, format: str | None = N
     An existing file is replaced if it has the same format; any other file, and a recording, only with `overwrite`. `options` are the
     fields of ViewOptions: `opscope.save(program, "step.dot", graph="body.3")`; `inside` takes one module: `inside="layers.0.self_attn"`.
     """
+    from opscope.analysis.summary import Summary
+    from opscope.loading import as_shown
+
     target = Path(path)
     inside = options.pop("inside", None)
     chosen = ViewOptions.of("save", options, "format", "overwrite", "inside")

@@ -9,10 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from opscope.ops import facts_of
-from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Node, Program
+from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Frame, Node, Program
 from opscope.program.call_order import callees_first
 from opscope.recording.match.attribute_values import canonical
 
@@ -146,6 +146,8 @@ class Labels:
         self._texts: dict[int, tuple[Details, tuple[int, int, int, int, int, int]]] = {}
         self._rows: dict[Hashable, tuple[int, int, int, int, int]] = {}
         """The numbers of nodes that are alike: most nodes are on both sides."""
+        self._rows_of_objects: dict[int, tuple[tuple[int, int, int, int, int], tuple[int, int, int, int, int, int]]] = {}
+        """The same by the node itself: what a pass leaves alone is one object in both programs of a recording."""
         self._number("")  # 0 is nothing
         self._layers: dict[frozenset[tuple[str, str]], int] = {frozenset(): 0}
         self._layer_parts: list[frozenset[tuple[str, str]]] = [frozenset()]
@@ -175,25 +177,14 @@ class Labels:
         return self._numbers.setdefault(what, len(self._numbers))
 
     def _label(self, which: int, side: Side) -> None:
-        number, rows = self._number, self._rows
+        number, objects = self._number, self._rows_of_objects
         strict, work, meant, kind, op = (self.of[level][which] for level in self.LEVELS[1:])
         output_names, places, layers, op_names = self.output_names[which], self.place[which], self._layer[which], self.op_name[which]
         for i, node in enumerate(side.nodes):
-            _, name, inputs, outputs, role, calls, control, _, details = node
-            described = self._details(details)
-            signature = described, name, role, outputs, len(inputs), len(calls), len(control)
-            row = rows.get(signature)
-            if row is None:
-                everything, done, meant_place = described[:3]
-                shapes = number(tuple([(t.dtype, t.shape) for t in outputs]))
-                op_number = number((name, role))
-                row = rows[signature] = (
-                    number((op_number, number(outputs), everything, len(inputs), len(calls), len(control))),
-                    number((op_number, shapes, done, len(inputs))),
-                    number((op_number, shapes, meant_place)),
-                    number((op_number, shapes)),
-                    op_number,
-                )
+            known = objects.get(id(node))
+            if known is None:
+                known = objects[id(node)] = self._row(node)
+            row, described = known
             strict.append(row[0])
             work.append(row[1])
             meant.append(row[2])
@@ -222,6 +213,26 @@ class Labels:
             task[g] = number((wiring, tuple([work[i] for i in members])))
         self.content[which].extend(content)
         self.form[which].extend(form)
+
+    def _row(self, node: Node) -> tuple[tuple[int, int, int, int, int], tuple[int, int, int, int, int, int]]:
+        """The numbers of a node, without called graphs, from strict to op, and those of its details."""
+        number = self._number
+        _, name, inputs, outputs, role, calls, control, _, details = node
+        described = self._details(details)
+        signature = described, name, role, outputs, len(inputs), len(calls), len(control)
+        row = self._rows.get(signature)
+        if row is None:
+            everything, done, meant_place = described[:3]
+            shapes = number(tuple([(t.dtype, t.shape) for t in outputs]))
+            op_number = number((name, role))
+            row = self._rows[signature] = (
+                number((op_number, number(outputs), everything, len(inputs), len(calls), len(control))),
+                number((op_number, shapes, done, len(inputs))),
+                number((op_number, shapes, meant_place)),
+                number((op_number, shapes)),
+                op_number,
+            )
+        return row, described
 
     def elsewhere(self, x: int, y: int) -> bool:
         """Whether two nodes belong to different operations of the user's program, as far as that is known: a pass that moves a reshape
@@ -261,39 +272,86 @@ class Labels:
         key = id(details) if key is None else ~key
         entry = self._texts.get(key)
         if entry is None or (entry[0] is not details and entry[0] != details):
-            attrs = details.attrs
-            texts = [(name, _text(value)) for name, value in attrs.items() if not self.is_name(name, value)]
-            texts.sort()
-            scope = () if "metadata.op_name" in attrs else details.scope  # a scope from op_name may depend on the caller
-            done = tuple([text for text in texts if not text[0].startswith("metadata.") and text[0] not in _REMARKS])
-            meant = tuple([_text(attrs[name]) for name in _MEANT if name in attrs])
-            places = scope, details.source
-            op_name = str(attrs.get("metadata.op_name", ""))
-            place = self._number(("place", op_name, *places)) if op_name or scope else 0
-            numbered = frozenset(_NUMBERED.findall(op_name.rpartition("/")[0] if op_name else "/".join(scope)))
+            texts, done, meant, places, op_name, numbered, output_names, values = _described(details)
+            named_graphs = {name for name, value, words in values if self._names_graphs(value, words)}
+            if named_graphs:
+                texts, done = (tuple([text for text in each if text[0] not in named_graphs]) for each in (texts, done))
+            place = self._number(("place", op_name, *places)) if op_name or places[0] else 0
             layer = self._layers.get(numbered)
             if layer is None:
                 layer = self._layers[numbered] = len(self._layer_parts)
                 self._layer_parts.append(numbered)
-            numbers = self._number((tuple(texts), *places)), self._number(done), self._number((meant, *places))
+            numbers = self._number((texts, *places)), self._number(done), self._number((meant, *places))
             named = self._op_names.get(op_name)
             if named is None:
                 named = self._op_names[op_name] = len(self._op_name_texts)
                 self._op_name_texts.append(op_name)
             entry = self._texts[key] = (details, (*numbers, place, layer, named))
-            if "output_names" in attrs:
-                self._output_names_of[numbers[0]] = str(attrs["output_names"])
+            if output_names is not None:
+                self._output_names_of[numbers[0]] = output_names
         return entry[1]
 
     def is_name(self, name: str, value: Any) -> bool:
         """Whether an attribute only names nodes, graphs or files, or is derived from others."""
-        if name in _UNSTABLE or name in _NAMES or name.startswith(_STORAGE):
-            return True
-        return isinstance(value, str) and (value in self._graph_names or self._lists_graphs(value))
+        return _is_named_apart(name) or (isinstance(value, str) and self._names_graphs(value, _listed(value)))
 
-    def _lists_graphs(self, value: str) -> bool:
-        words = _WORD.findall(value) if value[:1] in "{%" else ()
-        return bool(words) and all(word in self._graph_names for word in words)
+    def _names_graphs(self, value: str, words: Sequence[str]) -> bool:
+        return value in self._graph_names or (bool(words) and self._graph_names.issuperset(words))
+
+
+class _Described(NamedTuple):
+    """Details as they are compared, apart from what the programs say about them."""
+
+    texts: tuple[tuple[str, str], ...]
+    """Name and text of every attribute, sorted, but for those that are named apart."""
+    done: tuple[tuple[str, str], ...]
+    """Those that affect the result."""
+    meant: tuple[str, ...]
+    places: tuple[tuple[str, ...], tuple[Frame, ...]]
+    op_name: str
+    numbered: frozenset[tuple[str, str]]
+    output_names: str | None
+    values: list[tuple[str, str, list[str]]]
+    """Attributes that may name graphs: the name, the value, and the words of a list."""
+
+
+def _described(details: Details) -> _Described:
+    """Details that are in a store are described once for all passes."""
+    described_before: dict[int, _Described] | None = getattr(details, "described", None)
+    if described_before is None:
+        return _describe(details)
+    number: int = getattr(details, "number")  # noqa: B009
+    described = described_before.get(number)
+    if described is None:
+        described = described_before[number] = _describe(details)
+    return described
+
+
+def _describe(details: Details) -> _Described:
+    attrs = details.attrs
+    compared = [(name, value) for name, value in attrs.items() if not _is_named_apart(name)]
+    texts = tuple(sorted([(name, _text(value)) for name, value in compared]))
+    scope = () if "metadata.op_name" in attrs else details.scope  # a scope from op_name may depend on the caller
+    op_name = str(attrs.get("metadata.op_name", ""))
+    return _Described(
+        texts,
+        tuple([text for text in texts if not text[0].startswith("metadata.") and text[0] not in _REMARKS]),
+        tuple([_text(attrs[name]) for name in _MEANT if name in attrs]),
+        (scope, details.source),
+        op_name,
+        frozenset(_NUMBERED.findall(op_name.rpartition("/")[0] if op_name else "/".join(scope))),
+        str(attrs["output_names"]) if "output_names" in attrs else None,
+        [(name, value, _listed(value)) for name, value in compared if isinstance(value, str)],
+    )
+
+
+def _is_named_apart(name: str) -> bool:
+    return name in _UNSTABLE or name in _NAMES or name.startswith(_STORAGE)
+
+
+def _listed(value: str) -> list[str]:
+    """The words of a text that may be a list of graphs: {%a, %b}."""
+    return _WORD.findall(value) if value[:1] in ("{", "%") else []
 
 
 def _only_computes(node: Node) -> bool:

@@ -224,6 +224,7 @@ class Decoder:
         """The line of each node: read only if somebody looks at texts."""
         self._types: dict[int, tuple[TensorType, ...]] = {}
         self._details: dict[int, KnownDetails] = {}
+        self.described: dict[int, Any] = {}
         self._rests: dict[int, tuple[Any, ...]] = {}
         self._graphs: dict[int, Graph] = {}
         self._called: dict[int, frozenset[str]] = {}
@@ -277,6 +278,7 @@ class Decoder:
                 _refuse(wrong_details(details))
             if len(self._details) >= _MOST_DETAILS:
                 self._details.clear()
+                self.described.clear()
             self._details[number] = details
         return details
 
@@ -396,6 +398,11 @@ class StoredDetails(Details):
     def __init__(self, decoder: Decoder, number: int) -> None:
         self._decoder = decoder
         self.number = number
+
+    @property
+    def described(self) -> dict[int, Any]:
+        """What matching found out about the details of this store, by number: passes share nearly all of them."""
+        return self._decoder.described
 
     @property
     def _decoded(self) -> KnownDetails:

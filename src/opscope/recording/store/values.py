@@ -13,6 +13,7 @@ from typing import Any
 _TUPLE = "\x00tuple"
 _TUPLE_MARK = json.dumps(_TUPLE)[1:-1]
 _DEEPEST = 64
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -26,17 +27,16 @@ def from_json(text: str) -> Any:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    kind = type(value)
-    if kind in (str, int, float, bool) or value is None:
+    if type(value) in _SCALARS:
         return value
     if depth > _DEEPEST:
         return str(value)
-    if isinstance(value, Mapping):
-        return {str(key): item if type(item) is str else _plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return {_TUPLE: [_plain(item, depth + 1) for item in value]}
+    if isinstance(value, tuple):  # before mappings, whose test is slow
+        return {_TUPLE: [item if type(item) in _SCALARS else _plain(item, depth + 1) for item in value]}
     if isinstance(value, (list, set, frozenset)):
-        return [_plain(item, depth + 1) for item in value]
+        return [item if type(item) in _SCALARS else _plain(item, depth + 1) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): item if type(item) in _SCALARS else _plain(item, depth + 1) for key, item in value.items()}
     return str(value)
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from opscope.demo import is_example
+from opscope.gc_pause import without_collecting
 from opscope.plugin import Progress
 from opscope.recording.model import Recording, Snapshot
 from opscope.recording.processes import answers_in_order, cores, serve
@@ -28,11 +29,12 @@ def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
     """Compare one pass with the state before it."""
     if recording.repeats(snapshot):
         return _NOTHING
-    row = row_of(recording, snapshot)
-    diff = recording.diff(snapshot.index)
-    assert diff is not None
-    comparison = Comparison(*row[1:], encode_diff(diff, snapshot.origins))
-    recording.forget_diff(snapshot.index)
+    with without_collecting():
+        row = row_of(recording, snapshot)
+        diff = recording.diff(snapshot.index)
+        assert diff is not None
+        comparison = Comparison(*row[1:], encode_diff(diff, snapshot.origins))
+        recording.forget_diff(snapshot.index)
     return comparison
 
 
