@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,11 @@ def recorded_texts(attrs: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(texts, Mapping):
         return {}
     return {file: text for file, text in texts.items() if isinstance(file, str) and isinstance(text, str)}
+
+
+def recorded_list(value: Any) -> Sequence[Any]:
+    """An attribute of a recording that is a list; anything else, in a damaged file, is an empty one."""
+    return value if isinstance(value, list | tuple) else ()
 
 
 def frames_of(program: Program) -> Iterator[Frame]:

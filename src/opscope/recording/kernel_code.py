@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opscope.analysis.contributing import Line, contributing_lines
+from opscope.analysis.source_files import recorded_list
 from opscope.errors import OpscopeError
 from opscope.profile.kineto.place import LAUNCH_ATTR
 from opscope.program import CODE_ATTR, Graph, Node
@@ -57,7 +58,7 @@ class CodeFiles:
     def __init__(self, recording: Recording) -> None:
         self._directory = Path(recording.name)
         self._modules = sorted(recording.modules, key=len, reverse=True)
-        self._kept = _kept_codes(recording.attrs.get(CODES))
+        self._kept = [code for code in recorded_list(recording.attrs.get(CODES)) if isinstance(code, Mapping)]
 
     @cached_property
     def _own(self) -> dict[str, Path]:
@@ -127,11 +128,6 @@ class CodeFiles:
                 for graph in snapshot.program:
                     for id in graph.ids:
                         yield from self.of(module, id)
-
-
-def _kept_codes(codes: Any) -> list[Mapping[str, Any]]:
-    """The code that a recording has with it, as far as it is not damaged."""
-    return [code for code in codes if isinstance(code, Mapping)] if isinstance(codes, list | tuple) else []
 
 
 def _functions(text: str) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from opscope.analysis.source_files import recorded_list
 from opscope.errors import OpscopeError
 from opscope.recording.dumps.autotuning import Autotuning, autotunings
 from opscope.recording.dumps.fusion_notes import FusionNote, fusion_notes
@@ -90,7 +91,7 @@ def _kept_or_read(
 ) -> list[Note]:
     kept = recording.attrs.get(attribute)
     if kept is not None:
-        return [note for each in (kept if isinstance(kept, list | tuple) else ()) if (note := of_json(each)) is not None]
+        return [note for each in recorded_list(kept) if (note := of_json(each)) is not None]
     directory = Path(recording.name)
     modules = set(recording.modules)
     return [note for note in read(directory) if note.module in modules] if directory.is_dir() else []
