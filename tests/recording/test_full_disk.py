@@ -57,8 +57,9 @@ def test_a_failed_write_leaves_no_gap_and_the_next_one_succeeds(tmp_path: Path, 
         assert snapshot.program == program(number, 40 if number < first or number == 20 else 400)
 
 
-def test_the_program_that_is_recorded_never_sees_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "run.opscope"
+@pytest.mark.parametrize("name", ["run.opscope", "r\x01n.opscope"])
+def test_the_program_that_is_recorded_never_sees_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    path = tmp_path / name
     with opscope.record(path) as recorder:
         assert recorder.snapshot(program(0), "p0") == 0
         room(recorder._writer, 0)

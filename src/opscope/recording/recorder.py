@@ -26,7 +26,7 @@ from opscope.naming import checks_keywords
 from opscope.program import EMPTY, Frame, Graph, NodeKey, Program
 from opscope.recording.model import Origin, Recording, Snapshot
 from opscope.recording.store.store import StoreError, StoreWriter
-from opscope.terminal import say
+from opscope.terminal import printable, say
 from opscope.whole_file import whole_file
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -160,7 +160,7 @@ class Recorder:
             content = self._writer.content_of(self._last_index[module]) if is_stored else program
             index = self._writer.add(content, name, pipeline=path, module=module, seconds=seconds, origins=origins, attrs=attrs)
         except StoreError as error:
-            self._lose(str(error).removeprefix(f"{self.path}: "), module)
+            self._lose(str(error).removeprefix(printable(f"{self.path}: ")), module)
             return -1
         self._has_gap.discard(module)
         if not is_stored:
