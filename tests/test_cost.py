@@ -396,3 +396,28 @@ def test_settings_are_the_attributes_without_names() -> None:
     assert dict(node.settings) == {"lhs_contracting_dims": "{1}", "rhs_contracting_dims": "{0}"}
     assert node.settings.items() < node.attrs.items()
     assert CostModel(program).node(program.main, node).flops == 2 * 2 * 2 * 2
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize("batch", [(), (0,)])
+@pytest.mark.parametrize("stage", ["jaxpr", "stablehlo", "hlo"])
+def test_products_that_contract_nothing_are_counted(stage: str, batch: tuple[int, ...]) -> None:
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def outer(a: Any, b: Any) -> Any:
+        return jax.lax.dot_general(a, b, (((), ()), (batch, batch)))
+
+    operands = jnp.ones((6, 2)), jnp.ones((6, 8))
+    xla = jax.jit(outer).lower(*operands).cost_analysis()
+    assert CostModel(capture_object(outer, *operands, stage=stage)).total[:1] == (xla["flops"],)
+
+
+@pytest.mark.frameworks
+def test_a_new_sharding_computes_nothing() -> None:
+    jax = pytest.importorskip("jax")
+    mesh = jax.make_mesh((1,), ("data",), axis_types=(jax.sharding.AxisType.Explicit,))
+    x = jax.device_put(jax.numpy.ones((8, 8)), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data")))
+    program = capture_object(lambda x: jax.sharding.reshard(x, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())), x)
+    assert [node.op for node in program.main if node.role == "op"] == ["reshard"]
+    assert not CostModel(program).unknown_flops_ops

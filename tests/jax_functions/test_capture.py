@@ -482,3 +482,8 @@ def test_a_stage_that_jax_does_not_have_is_meant_for_a_function_that_takes_one()
 
     assert [node.id for node in opscope.capture(part, X, stage=2).main.parameters] == ["x", "stage"]
     assert opscope.capture(part, X, 2, stage="hlo").main.parameters, "a name of a stage is always capture's"
+
+    def choose(x: Any, stage: str = "first") -> Any:
+        return x * 2 if stage == "first" else x + 1
+
+    assert [node.op for node in opscope.capture(choose, X, stage="second").main if node.role == "op"] == ["add"]

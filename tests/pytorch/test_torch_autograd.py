@@ -14,6 +14,7 @@ from torch import nn
 from torch_programs import PROGRAMS
 
 import opscope
+from opscope.analysis.cost import CostModel
 from opscope.analysis.info import info_of
 from opscope.compat.torchviz import make_dot
 from opscope.program import Graph
@@ -233,6 +234,7 @@ def test_cuts_are_marked_with_a_reason() -> None:
     cuts = {node.op: node for node in program.main if node.attrs["kind"] == "cut" and node.inputs}
     assert set(cuts) == {"cut: detach", "cut: no_grad", "cut: int64"}
     assert all(node.inputs == (("AddmmBackward0", 0),) for node in cuts.values())
+    assert not set(cuts) & set(CostModel(program).unknown_flops_ops), "a mark computes nothing"
     assert program.main.users[cuts["cut: detach"].id] == ("AddmmBackward0_1",)
     assert program.main.users[cuts["cut: no_grad"].id] == ("AddBackward0",)
     assert program.main.users[cuts["cut: int64"].id] == ("choice",)

@@ -111,6 +111,16 @@ def test_unsupported_stages_are_refused() -> None:
         opscope.capture(nn.LazyLinear(2), torch.ones(2, 8))
 
 
+@pytest.mark.parametrize("stage", [1, "second"])
+def test_a_stage_that_torch_does_not_have_is_meant_for_a_module_that_takes_one(stage: Any) -> None:
+    class Part(nn.Module):
+        def forward(self, x: Any, stage: Any = None) -> Any:
+            return x + 1 if stage else x * 2
+
+    assert [node.op for node in opscope.capture(Part(), torch.ones(2), stage=stage).main if node.role == "op"] == ["aten.add.Tensor"]
+    assert opscope.capture(Part(), torch.ones(2), stage="eager").main.nodes, "a name of a stage is always capture's"
+
+
 def test_a_model_that_raises_is_reported_in_one_line() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(3, 3))
     with pytest.raises(opscope.OpscopeError, match=r"Sequential raised RuntimeError: .*stage='eager' shows the graph"):

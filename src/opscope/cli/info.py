@@ -98,6 +98,8 @@ def _facts(info: Info, saved: dict[str, int] | None, as_xla: bool) -> list[tuple
     flops = _known(short_number, info.flops - apart, info.unknown_flops)
     if apart:
         flops += f", and {count(apart, 'transcendental')}"
+    elif info.transcendentals:
+        flops += f", {short_number(info.transcendentals)} of them transcendental"
     if info.unknown_flops:
         flops += f"{_joint(info.flops)} {count(info.unknown_flops, 'operation')} of unknown cost ({', '.join(info.unknown_flops_ops[:4])})"
     moved = _known(lambda size: f"{short_bytes(size)} read and written", info.bytes, info.unknown_bytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opscope.ops.facts import BARRIERS, CATEGORIES, CONTROL, FORWARDS, LOOPS, TITLED_BY, Control, Dialect, Facts, Quantization, Rows
+from opscope.ops.facts import BARRIERS, CATEGORIES, CONTROL, CUT, FORWARDS, LOOPS, TITLED_BY, Control, Dialect, Facts, Quantization, Rows
 from opscope.ops.names import OpName
 from opscope.ops.table import category_of, facts_of, name_of, plain_name
 
@@ -10,6 +10,7 @@ __all__ = [
     "BARRIERS",
     "CATEGORIES",
     "CONTROL",
+    "CUT",
     "FORWARDS",
     "LOOPS",
     "TITLED_BY",

@@ -31,6 +31,9 @@ CATEGORIES = (
 AUTOGRAD_KINDS = {"function": "function", "leaf": "leaf", "saved": "saved", "base": "base", "cut": "cut", "output": "result"}
 """By kind of a node in an autograd graph, its category. Only these graphs have them; their colours have the same meaning as in torchviz."""
 
+CUT = "cut: "
+"""How the operation of a mark in an autograd graph begins, through which no gradient flows back."""
+
 Forwards = Literal["", "value", "tuple", "element"]
 FORWARDS: tuple[Forwards, ...] = ("", "value", "tuple", "element")
 

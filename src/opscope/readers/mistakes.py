@@ -100,6 +100,14 @@ def refuse_arguments(what: str, inputs: tuple[Any, ...], options: Mapping[str, A
         raise OpscopeError(f"{what} is captured as it is; leave out {', '.join(options) if options else 'the inputs'}")
 
 
+def takes_stage(function: Any) -> bool:
+    """Has a function a parameter `stage` of its own, as the parts of a pipeline do? Then what is not a stage is meant for it."""
+    try:
+        return callable(function) and "stage" in signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
 def check_spelling(function: Callable[..., Any], name: str, keywords: Iterable[str], options: Sequence[str]) -> None:
     """Refuse a keyword that the captured function does not take and that looks like a misspelled option of `capture`."""
     try:

@@ -60,7 +60,7 @@ DATA: Rows = (
         all_gather all_gather_done all_gather_into_tensor all_gather_start all_reduce_done all_reduce_start
         all_to_all axis_index collective_broadcast collective_permute collective_permute_done collective_permute_start
         cross_replica_sum pbroadcast pmax pmin ppermute psum psum2 psum_invariant psum_scatter
-        ragged_all_to_all recv recv_done reduce_scatter reduce_scatter_tensor send send_done wait_tensor
+        ragged_all_to_all recv recv_done reduce_scatter reduce_scatter_tensor reshard send send_done wait_tensor
         """,
         Facts("communication"),
     ),

@@ -21,7 +21,7 @@ from opscope.readers.jax.flax import Call
 from opscope.readers.jax.jaxpr import read_jaxpr
 from opscope.readers.jax.memory_plan import memory_plan_of
 from opscope.readers.jax.named_calls import named_calls
-from opscope.readers.mistakes import check_spelling
+from opscope.readers.mistakes import check_spelling, takes_stage
 from opscope.readers.mlir import read_mlir
 from opscope.readers.result_paths import paths_of_tree, results_attr
 
@@ -41,7 +41,9 @@ def capture(
 ) -> Program | None:
     """The Program of a JAX object at a stage, or None if it is not a JAX object. Arrays may be `jax.ShapeDtypeStruct`s."""
     is_stage = stage is None or (isinstance(stage, str) and stage in STAGES)
-    if not is_stage and _takes_stage(obj):
+    if not is_stage and takes_stage(obj):
+        if isinstance(stage, str) and not hasattr(obj, "trace"):
+            static_argnames = ("stage", *([static_argnames] if isinstance(static_argnames, str) else static_argnames or ()))
         kwargs["stage"], stage = stage, None
     elif not is_stage:
         raise OpscopeError(f"JAX has no stage {stage!r}; choose one of: {', '.join(STAGES)}")
@@ -62,14 +64,6 @@ def capture(
     if stage in (None, "jaxpr"):
         return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced, (args, kwargs)), roles)
     return _lowered(traced.lower(), str(stage), compiler_options)
-
-
-def _takes_stage(obj: Any) -> bool:
-    """Has the function a parameter `stage` of its own, as the parts of a pipeline do? Then what is not a stage of JAX is meant for it."""
-    try:
-        return callable(obj) and "stage" in inspect.signature(obj).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 def _needs_inputs(function: Callable[..., Any]) -> bool:

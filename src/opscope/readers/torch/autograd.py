@@ -11,6 +11,7 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.gc_pause import without_collecting
+from opscope.ops import CUT
 from opscope.program import GraphBuilder, Link, Path, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.names import about_modules
@@ -329,7 +330,7 @@ class AutogradReader:
             return id_
         inputs = list(dict.fromkeys((self.ids[cut.function], cut.output) for cut in cuts if cut.function in self.ids))
         attrs = {"kind": "cut", "cut": _sentences(cuts)}
-        op = f"cut: {', '.join(dict.fromkeys(cut.by for cut in cuts))}"
+        op = f"{CUT}{', '.join(dict.fromkeys(cut.by for cut in cuts))}"
         self.builder.node(id_, op, inputs, (cuts[0].type,), attrs=attrs, scope=scope, source=cuts[0].frames)
         return id_
 

@@ -10,7 +10,7 @@ from typing import Any
 from opscope.errors import InputsMissingError, OpscopeError
 from opscope.naming import suggest
 from opscope.program import Program
-from opscope.readers.mistakes import check_spelling
+from opscope.readers.mistakes import check_spelling, takes_stage
 from opscope.readers.torch import autograd, export
 from opscope.readers.torch.checkpointed import CHECKPOINTED, noticed
 from opscope.readers.torch.exporting import Exported, exported_module, module_name
@@ -26,9 +26,7 @@ _OPTIONS = ("stage", "dynamic_shapes", "strict")
 _SHOWN = ("params", "show_attrs", "show_saved", "max_attr_chars", "merge_saved", "show_cuts")
 
 
-def capture(
-    obj: Any, *args: Any, stage: str | None = None, dynamic_shapes: Any = None, strict: bool = False, **kwargs: Any
-) -> Program | None:
+def capture(obj: Any, *args: Any, stage: Any = None, dynamic_shapes: Any = None, strict: bool = False, **kwargs: Any) -> Program | None:
     """Capture a module or function with its inputs, a tensor with a gradient, an exported program or a graph module; None for others.
 
     `stage` chooses what to show of a module: "forward" (torch.export, the default), "eager" (one real run), "autograd" (the graph
@@ -55,6 +53,8 @@ def capture(
         if not tensors([args, kwargs]):
             return None
         obj = _module_of(obj)
+    if not (stage is None or (isinstance(stage, str) and stage in STAGES)) and takes_stage(obj.forward):
+        kwargs["stage"], stage = stage, None
     _check_stage(stage, "a torch module", STAGES)
     if stage in ("eager", "autograd") and (dynamic_shapes is not None or strict):
         raise OpscopeError(f"dynamic_shapes and strict are options of torch.export, which stage={stage!r} does not use; leave them out")
@@ -92,8 +92,8 @@ def capture(
     return _forward(obj, args, kwargs, dynamic_shapes, strict)
 
 
-def _check_stage(stage: str | None, subject: str, stages: tuple[str, ...]) -> None:
-    if stage is not None and stage not in stages:
+def _check_stage(stage: Any, subject: str, stages: tuple[str, ...]) -> None:
+    if stage is not None and not (isinstance(stage, str) and stage in stages):
         choice = f"choose one of: {', '.join(stages)}" if len(stages) > 1 else f"use {stages[0]!r}"
         raise OpscopeError(f"no stage {stage!r} for {subject}; {choice}")
 
