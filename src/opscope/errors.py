@@ -31,6 +31,7 @@ class InputsMissingError(OpscopeError):
 
 class SourceError(OpscopeError):
     """A source that cannot be read, with the position of the error (`SOURCE:LINE:COL: message`), or that lacks what was requested.
+    Without a name of the source, it is `line LINE, column COL: message`.
 
     `path` is the position in the model ("graphs[0].nodes[3].inputs[1]"), for opscope's own JSON.
     """
@@ -44,11 +45,11 @@ class SourceError(OpscopeError):
         super().__init__(message)
 
     def __str__(self) -> str:
-        place = self.source
-        if self.line:
-            place += f":{self.line}"
-            if self.column:
-                place += f":{self.column}"
+        numbers = [number for number in (self.line, self.column) if self.line and number]
+        if self.source:
+            place = ":".join(map(str, (self.source, *numbers)))
+        else:
+            place = ", ".join(f"{what} {number}" for what, number in zip(("line", "column"), numbers, strict=False))
         return printable(f"{place}: {self.message}" if place else self.message)
 
     def at(self, source: str) -> SourceError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
-from conftest import Corpus
+from conftest import Corpus, Run
 from support.hlo_texts import AFTER, BEFORE, parse, renamed, write_dump
 
 import opscope
@@ -45,7 +46,15 @@ def test_a_broken_text_is_skipped_and_the_rest_is_read(tmp_path: Path) -> None:
     (dump / "module_0007.jit_step.0002.inner.after_algsimp.before_pipeline-end.txt").write_text(BEFORE[:700])
     recording = read_dump(dump)
     assert len(recording) == 6
-    assert any("after_algsimp" in line for line in recording.skipped)
+    assert any(re.search(r"after_algsimp\S*\.txt: line \d+, column \d+: ", line) for line in recording.skipped), recording.skipped
+
+
+def test_one_skipped_file_is_one_file(run: Run, tmp_path: Path) -> None:
+    dump = write_dump(tmp_path / "dump")
+    for other in [path for path in dump.iterdir() if path.suffix != ".txt" or "buffer-assignment" in path.name]:
+        other.unlink()
+    (dump / "module_0007.jit_step.0002.inner.after_algsimp.before_pipeline-end.txt").write_text(BEFORE[:700])
+    assert "\n1 file skipped: module_0007" in run("passes", dump).stdout
 
 
 def test_several_modules_and_compressed_files(tmp_path: Path) -> None:

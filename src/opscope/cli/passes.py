@@ -14,7 +14,7 @@ from opscope.cli.commanded import WithCommand, commanded, run_and_show
 from opscope.cli.pass_search import found_json, found_lines, found_rows, node_named, passes_touching
 from opscope.cli.progress import progress
 from opscope.cli.source import check_force, from_option, module_option
-from opscope.cli.table import BARS, table
+from opscope.cli.table import BARS, count, table
 from opscope.errors import OpscopeError
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
@@ -407,7 +407,7 @@ def _remarks(recording: Recording, counts: str) -> list[str]:
     remarks = [counts if recording else NOTHING_RECORDED]
     if recording.skipped:
         remarks.append(
-            f"{len(recording.skipped)} files skipped: " + "; ".join(recording.skipped[:3]) + "; …" * (len(recording.skipped) > 3)
+            f"{count(len(recording.skipped), 'file')} skipped: " + "; ".join(recording.skipped[:3]) + "; …" * (len(recording.skipped) > 3)
         )
     remarks += recording.attrs.get("remarks", ())
     if "finished" not in recording.attrs:
