@@ -15,7 +15,7 @@ from opscope.terminal import one_line
 if TYPE_CHECKING:
     from opscope.recording.model import Recording
 
-SIGNS = {"same": " ", "added": "+", "removed": "−", "changed": "~", "became": ">"}
+SIGNS = {"same": " ", "added": "+", "removed": "−", "changed": "~", "became": ">", "copied": "×"}
 _WIDTH = 160
 """Of what is printed into a pipe or a file."""
 _MARKS = (("[-", "-]"), ("{+", "+}"))

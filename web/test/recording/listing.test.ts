@@ -163,6 +163,34 @@ describe("the text of a pass", () => {
     expect(text.rowAt(6)).toEqual({ kind: "removed", before: IDLE, after: -1 });
   });
 
+  it("marks a line that was copied into several fusions beside all but the first", () => {
+    const parameters = ["a", "b", "c"].map((id) => ({ id, op: "parameter", role: "parameter" as const }));
+    const graph = (...nodes: { id: string; op: string; inputs: string[] }[]) =>
+      makeProgram([{ name: "main", nodes: [...parameters, ...nodes] }], "main");
+    const was = graph(...["exp", "sin", "cos"].map((id, at) => ({ id, op: id, inputs: at ? ["exp"] : ["a"] })));
+    const is = graph(...["f", "g", "h"].map((id) => ({ id, op: "fusion", inputs: ["a"] })));
+    const fused: PassDiff = {
+      ...sameDiff(is.nodeCount),
+      beforeCount: was.nodeCount,
+      counterpart: Int32Array.of(0, 1, 2, -1, -1, -1),
+      back: Int32Array.of(0, 1, 2, -1, -1, -1),
+      fusions: {
+        old: { start: Int32Array.of(0, 2, 4, 5), value: Int32Array.of(3, 4, 5, 3, 3) },
+        new: Int32Array.of(3, 4, 5),
+        bodies: { start: new Int32Array(4), value: new Int32Array(0) },
+      },
+    };
+    const rows = sideBySide(was, is, fused)[0].rows.filter(({ kind }) => kind !== "same");
+    expect(rows.map(({ kind, before, after }) => [kind, before, after])).toEqual([
+      ["became", 3, -1],
+      ["became", 4, 3],
+      ["copied", 3, -1],
+      ["became", 5, 4],
+      ["copied", 3, -1],
+      ["became", -1, 5],
+    ]);
+  });
+
   it("opens a fold by a click or for a row inside, until its graph is closed", () => {
     const text = open();
     text.toggle(1);

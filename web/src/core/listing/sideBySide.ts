@@ -1,13 +1,14 @@
 /**
  * Before and after a pass as two columns of lines. A node after the pass is next to its counterpart, wherever that was; a node that is
- * gone is next to what replaced it, or where it was. Runs of lines that did not change are folded.
+ * gone is next to what replaced it, or where it was. What was copied into several
+ * fusions is repeated next to each, and marked as copied after the first. Runs of lines that did not change are folded.
  */
 import { isDecided } from "../program/recording/history";
 import type { PassDiff } from "../program/recording/types";
 import { indexOf } from "../program/programIndex";
 import type { Csr, ProgramData } from "../program/types";
 
-export const ROW_KINDS = ["same", "added", "removed", "changed", "became"] as const;
+export const ROW_KINDS = ["same", "added", "removed", "changed", "became", "copied"] as const;
 export type RowKind = (typeof ROW_KINDS)[number];
 
 /** A line of both programs, of one of them (the other is -1), or `folded` lines that did not change. */
@@ -60,6 +61,8 @@ class Aligner {
   /** For each node after the pass, nodes that are gone and are shown right before it; the last one, next to it. */
   private readonly beside = new Map<number, number[]>();
   private readonly placed: Uint8Array;
+  /** Nodes that were shown beside what they became. */
+  private readonly shown = new Set<number>();
   private readonly changed: Uint8Array;
 
   constructor(
@@ -108,12 +111,15 @@ class Aligner {
   private addNode(rows: TextRow[], node: number): void {
     const counterpart = this.diff.counterpart[node];
     const gone = this.beside.get(node);
+    const first = gone?.filter((old) => !this.shown.has(old)) ?? [];
+    for (const old of gone ?? []) if (this.shown.has(old)) rows.push({ kind: "copied", before: old, after: -1 });
+    for (const old of first) this.shown.add(old);
     if (counterpart >= 0) {
-      for (const old of gone ?? []) rows.push({ kind: "became", before: old, after: -1 });
+      for (const old of first) rows.push({ kind: "became", before: old, after: -1 });
       rows.push({ kind: this.changed[node] ? "changed" : "same", before: counterpart, after: node });
     } else if (gone) {
-      for (const old of gone.slice(0, -1)) rows.push({ kind: "became", before: old, after: -1 });
-      rows.push({ kind: "became", before: gone[gone.length - 1], after: node });
+      for (const old of first.slice(0, -1)) rows.push({ kind: "became", before: old, after: -1 });
+      rows.push({ kind: "became", before: first.at(-1) ?? -1, after: node });
     } else rows.push({ kind: "added", before: -1, after: node });
   }
 

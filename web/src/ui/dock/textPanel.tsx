@@ -13,7 +13,7 @@ import { TextView } from "./textView";
 const ROW = 20;
 /** Of a longer line, the rest is in the details of its node. */
 const LONGEST = 2000;
-const SIGNS = { same: "", added: "+", removed: "−", changed: "~", became: "→" } as const;
+const SIGNS = { same: "", added: "+", removed: "−", changed: "~", became: "→", copied: "×" } as const;
 
 export function TextPanel({ session, bar }: Docked): JSX.Element {
   const text = useMemo(() => new TextView(session), [session]);
