@@ -11,7 +11,7 @@ import pytest
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
 LAYERS = (
-    "terminal", "errors", "gc_pause", "ellipsis", "sequences", "plugin", "quantities", "limits", "temporary",
+    "terminal", "errors", "gc_pause", "ellipsis", "sequences", "plugin", "quantities", "limits", "temporary", "child",
     "display", "whole_file", "naming", "demo", "view_options",
     "program", "ops", "native", "protobuf", "profile", "readers", "analysis", "recording", "measuring", "loading", "memory", "render",
     "serve", "compat", "cli",

@@ -7,7 +7,6 @@ events are aligned with its nodes. What a backend runs inside of a delegate is p
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from opscope.child import child_environment, python_command
 from opscope.errors import SourceError
 from opscope.naming import listed
 from opscope.profile.align import align
@@ -84,9 +84,8 @@ def _read(source: Source) -> Inspected:
     with tempfile.TemporaryDirectory() as directory:
         dump, events = Path(directory, "run.etdp"), Path(directory, "events.json")
         dump.write_bytes(source.read_bytes())
-        command = [sys.executable, "-m", "opscope.readers.etdump", str(dump), str(events)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        command = python_command("opscope.readers.etdump", str(dump), str(events))
+        done = subprocess.run(command, env=child_environment(sys.path), stdin=subprocess.DEVNULL, capture_output=True, check=False)
         if done.returncode:
             words = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
             reason = "it is truncated or damaged" if "CalledProcessError" in words else words[:200]

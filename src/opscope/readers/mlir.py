@@ -10,7 +10,6 @@ captures from outside becomes a parameter of that graph and an extra input of th
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import struct
@@ -21,6 +20,7 @@ from contextlib import suppress
 from typing import Any
 
 from opscope import native
+from opscope.child import child_environment, python_command
 from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
 from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, dimension, line_number
@@ -61,8 +61,8 @@ def sniff(source: Source) -> Verdict:
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
     data = source.read_bytes()
-    command, seconds = [sys.executable, "-m", "opscope.readers.mlir"], _seconds(data)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command, seconds = python_command("opscope.readers.mlir"), _seconds(data)
+    environment = child_environment(sys.path)
     try:
         done = subprocess.run(command, input=data, env=environment, capture_output=True, check=True, timeout=_BUSY * seconds)
     except subprocess.SubprocessError as error:

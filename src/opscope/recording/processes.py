@@ -1,6 +1,6 @@
 """Runs work on all cores, in separate processes.
 
-The processes are plain `python -m MODULE` children that read questions and answer with bytes. Nothing of the caller is forked or imported
+The processes are plain Python children (`child.py`) that read questions and answer with bytes. Nothing of the caller is forked or imported
 again, so this works in a notebook, in a script without a main guard, and next to the threads of any framework.
 """
 
@@ -14,8 +14,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
+from opscope.child import child_environment, python_command
 from opscope.errors import OpscopeError
 
 _LENGTH = struct.Struct("<Q")
@@ -61,10 +61,7 @@ def answers_in_order(module: str, questions: list[str], jobs: int = 0) -> Iterat
 
 
 def _start(module: str) -> subprocess.Popen[bytes]:
-    package = str(Path(__file__).resolve().parents[2])
-    inherited = os.environ.get("PYTHONPATH")
-    environment = {**os.environ, "PYTHONPATH": f"{package}{os.pathsep}{inherited}" if inherited else package}
-    return subprocess.Popen([sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    return subprocess.Popen(python_command(module), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment())
 
 
 def _ask(child: subprocess.Popen[bytes], question: str) -> bytes | str:

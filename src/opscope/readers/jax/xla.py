@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+from opscope.child import child_environment, python_command
 from opscope.errors import OpscopeError
 
 _PLATFORMS = {"host": "cpu"}
@@ -19,7 +20,9 @@ def compile_hlo(text: str, platform: str) -> str:
     """The HLO text of a module after XLA has compiled it for a platform ("CPU", "CUDA")."""
     if find_spec("jaxlib") is None:
         raise OpscopeError(f"compiling for {platform} needs XLA, which comes with jaxlib: pip install 'opscope[jax]'")
-    asked = subprocess.run([sys.executable, "-m", __name__, platform], input=text.encode(), capture_output=True, check=False)
+    asked = subprocess.run(
+        python_command(__name__, platform), env=child_environment(), input=text.encode(), capture_output=True, check=False
+    )
     if asked.returncode == 0:
         return asked.stdout.decode()
     lines = asked.stderr.decode(errors="replace").strip().splitlines()

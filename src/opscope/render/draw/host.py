@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from opscope.child import child_environment, python_command
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 from opscope.plugin import Progress, dependency
@@ -106,8 +107,8 @@ def _bundle() -> str:
 def _run_elsewhere(wire: bytes, steps: Sequence[Step]) -> list[str]:
     """Run the steps in a fresh interpreter, because V8 would not run in this process."""
     request = json.dumps({"size": len(wire), "steps": steps}).encode() + b"\n" + wire
-    command = [sys.executable, "-m", "opscope.render.draw.host"]
-    done = subprocess.run(command, input=request, capture_output=True, env=_child_environment(), check=False)
+    command = python_command("opscope.render.draw.host")
+    done = subprocess.run(command, input=request, capture_output=True, env=child_environment(), check=False)
     if done.returncode < 0 and _limits_address_space():
         raise OpscopeError("the drawing core does not start under the limit on virtual memory; lift it: ulimit -v unlimited")
     if done.returncode != 0:
@@ -124,13 +125,6 @@ def _limits_address_space() -> bool:
     except ImportError:  # Windows has no such limit
         return False
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-
-
-def _child_environment() -> dict[str, str]:
-    """The environment in which a child imports this same package, even from a path that only this process has."""
-    package_home = str(Path(__file__).parents[3])
-    others = os.environ.get("PYTHONPATH", "")
-    return {**os.environ, "PYTHONPATH": package_home + (os.pathsep + others if others else "")}
 
 
 def _serve_one() -> int:
