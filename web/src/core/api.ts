@@ -25,7 +25,7 @@ import { compileQuery } from "./search/search";
 import { type Colours, type Theme, THEMES } from "./scene";
 import type { Painter } from "./scene/painter";
 import { onPaper } from "./scene/theme";
-import { markPaints } from "./scene/changePaints";
+import { changeColours } from "./scene/changePaints";
 import { savedOutputs } from "./view/twoHalves/saved";
 import { visibleToDot } from "./writers/dot";
 import { sceneToDrawio } from "./writers/drawio";
@@ -80,7 +80,7 @@ const steps: Record<string, (argument: never) => string> = {
     const shown = marked?.program ?? need(program);
     const colours =
       marked && request.colourBy === undefined
-        ? (visible: Visible): Colours => ({ paints: markPaints(visible, marked.marks) })
+        ? (visible: Visible): Colours => changeColours(visible, marked.marks)
         : coloursFor(shown, request);
     picture = draw(shown, { ...(request.as === "seen" ? SEEN : FILE), ...request, colours });
     const { visible, scene } = picture;

@@ -150,8 +150,8 @@ describe("colours", () => {
   it("come with the share of each box, where numbers add up", () => {
     const sharesBy = (colour: string) => {
       const visible = buildView(program, { depth: 0 });
-      const { shares } = highlighter.colours(visible, { rules: [], colour });
-      return shares && Object.fromEntries(visible.title.map((title, box) => [title, shares[box]]));
+      const { corners } = highlighter.colours(visible, { rules: [], colour });
+      return corners && Object.fromEntries(visible.title.map((title, box) => [title, corners[box]]));
     };
     expect(sharesBy("flops")).toEqual({ x: "", g: "90.9%", sin: "9.1%", mystery: "" });
     expect(sharesBy("users")).toBeUndefined();
@@ -193,8 +193,8 @@ describe("colours", () => {
     expect(stubs.length).toBeGreaterThan(0);
     const flops = metricsOf(wide).find(({ name }) => name === "flops")!;
     for (const scale of ["value", "rank", "share"] as const) {
-      const { values, shares, strong, highlights } = metricColours(wide, flops, visible, undefined, scale);
-      for (const stub of stubs) expect([values[stub], shares![stub], strong[stub], highlights.box[stub]]).toEqual([Number.NaN, "", 0, -1]);
+      const { values, corners, strong, highlights } = metricColours(wide, flops, visible, undefined, scale);
+      for (const stub of stubs) expect([values[stub], corners![stub], strong[stub], highlights.box[stub]]).toEqual([Number.NaN, "", 0, -1]);
       const bordered = visible.title.filter((_, box) => strong[box]);
       expect(bordered).toContain("dot");
       expect(bordered).not.toContain("mystery");

@@ -42,8 +42,8 @@ export interface MetricColouring {
   readonly values: Float64Array;
   /** 1: in the hottest step of a scale, which has a strong border too. */
   readonly strong: Uint8Array;
-  /** The share of each box as text, empty where it is tiny; undefined where shares mean nothing. */
-  readonly shares: readonly string[] | undefined;
+  /** What is written on each box: its share, empty where that is tiny; undefined where shares mean nothing. */
+  readonly corners: readonly string[] | undefined;
 }
 
 /** `run` has the rest of a file of node data, if the metric comes from one. Open frames keep their colour, because their content is visible. */
@@ -96,7 +96,7 @@ export function metricColours(
         ? 1
         : 0,
     ),
-    shares: shares && Array.from(shares, (share) => (Math.abs(share) >= LEAST_SHARE ? shareText(metric, share) : "")),
+    corners: shares && Array.from(shares, (share) => (Math.abs(share) >= LEAST_SHARE ? shareText(metric, share) : "")),
   };
 }
 

@@ -82,13 +82,13 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
   const size: BoxSize = { width: 0, height: 0 };
   const continued = item !== box;
   const shape = scene.shape[item];
-  const share = scene.shares?.[box] ?? "";
+  const corner = scene.corners?.[box] ?? "";
   const subtitle = continued ? "continued" : scene.subtitle[box];
   planBox(
     {
       shape,
       title: scene.title[box],
-      subtitle: shape === Shape.Frame ? [share, subtitle].filter(Boolean).join(" · ") : subtitle,
+      subtitle: shape === Shape.Frame ? [corner, subtitle].filter(Boolean).join(" · ") : subtitle,
       notes: scene.notes[box],
       rows: scene.rows?.[box],
       growth: scene.growth?.[box],
@@ -104,7 +104,7 @@ export function boxTexts(scene: Scene, item: number): TextRun[] {
   // A box may be wider than its text needs, because many edges enter it.
   const left = scene.x[item] + (shape === Shape.Frame ? 0 : (scene.w[item] - size.width) / 2);
   const placed = runs.map((run) => ({ ...run, x: run.x + left, y: run.y + scene.y[item] }));
-  if (share && (shape === Shape.Card || shape === Shape.Stack)) placed.push(cornerText(scene, item, share));
+  if (corner && (shape === Shape.Card || shape === Shape.Stack)) placed.push(cornerText(scene, item, corner));
   return placed;
 }
 

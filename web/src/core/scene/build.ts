@@ -71,7 +71,7 @@ export function buildScene(program: ProgramData, visible: Visible, placed: Place
     notes: visible.notes,
     rows: visible.rows,
     growth: visible.growth,
-    shares: options.shares,
+    corners: options.corners,
     mixRow: mix.row,
     mixShares: mix.shares,
     measures: options.measures ?? [],

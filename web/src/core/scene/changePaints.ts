@@ -1,12 +1,49 @@
-/** Colours of what a pass did. */
-import { ADDED, MERGED, REMOVED, SAME } from "../program/recording/marks";
-import type { Visible } from "../program/types";
+/** How boxes show what a pass did: colours, and counts on collapsed groups. */
+import { ADDED, CHANGED, MARK_NAMES, MERGED, REMOVED, SAME } from "../program/recording/marks";
+import { BoxKind, type Visible } from "../program/types";
+import { countText } from "../text/quantities";
+import type { Colours } from "./types";
 import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } from "./types";
 
 /** Rows of the theme's paints by mark. What was merged into another node is gone, too. */
 export const MARK_PAINTS = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED, PAINT_REMOVED] as const;
 
 const GONE = (1 << REMOVED) | (1 << MERGED);
+
+/** What a picture shows of what a pass did to each node. */
+export function changeColours(visible: Visible, marks: Uint8Array): Pick<Colours, "paints" | "corners"> {
+  const paints = markPaints(visible, marks);
+  return { paints, corners: changeCounts(visible, marks, paints) };
+}
+
+/** "+1 −8 ~4" for each collapsed group in which something changed; one that is new or gone says so by its colour. */
+function changeCounts(visible: Visible, marks: Uint8Array, paints: Uint8Array): string[] {
+  const counts = new Int32Array(visible.boxCount * MARK_NAMES.length);
+  for (let node = 0; node < marks.length; node++) {
+    const box = visible.boxOfNode[node];
+    if (box >= 0) counts[box * MARK_NAMES.length + marks[node]]++;
+  }
+  return Array.from(visible.kind, (kind, box) => {
+    if (visible.open[box] || paints[box] !== PAINT_CHANGED || (kind !== BoxKind.Group && kind !== BoxKind.Stack)) return "";
+    const count = (mark: number) => counts[box * MARK_NAMES.length + mark];
+    const texts = COUNTED.filter(([mark]) => count(mark) > 0).map(([mark, write]) => write(countText(count(mark))));
+    return texts.length && isRepeated(visible, box) ? `${texts.join(" ")} in all` : texts.join(" ");
+  });
+}
+
+/** Does a box stand for those of several repeats? Its title tells the operations of one of them. */
+function isRepeated({ repeat, parent }: Visible, box: number): boolean {
+  let at = box;
+  while (at >= 0 && repeat[at] < 2) at = parent[at];
+  return at >= 0;
+}
+
+const COUNTED: readonly (readonly [mark: number, write: (count: string) => string])[] = [
+  [ADDED, (count) => `+${count}`],
+  [REMOVED, (count) => `−${count}`],
+  [CHANGED, (count) => `~${count}`],
+  [MERGED, (count) => `${count} merged`],
+];
 
 /** Row of the theme's paints for every box: its mark, or what happened to everything inside a collapsed box. */
 export function markPaints(visible: Visible, marks: Uint8Array): Uint8Array {

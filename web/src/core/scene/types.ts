@@ -66,8 +66,8 @@ export interface Scene {
   readonly rows?: readonly (readonly LabelRow[] | undefined)[] | undefined;
   /** How much larger than usual boxes are. */
   readonly growth?: Float64Array | undefined;
-  /** The share of the whole that is written on the corner of each box; empty: none. */
-  readonly shares?: readonly string[] | undefined;
+  /** What is written on the corner of each box; empty: nothing. */
+  readonly corners?: readonly string[] | undefined;
   /** Row of `mixShares` (shares by category, one row per collapsed group), or -1. */
   readonly mixRow: Int32Array;
   readonly mixShares: Float32Array;
@@ -197,8 +197,8 @@ export interface Colours {
   readonly measures?: readonly BoxMeasure[] | undefined;
   /** 1: a box of the view that has a strong border. */
   readonly strong?: Uint8Array | undefined;
-  /** What is written on the corner of each box of the view: its share of the whole. It needs no room in the layout. */
-  readonly shares?: readonly string[] | undefined;
+  /** What is written on the corner of each box of the view: its share of the whole, or how much changed in it. It needs no room in the layout. */
+  readonly corners?: readonly string[] | undefined;
 }
 
 export interface SceneOptions extends Colours {

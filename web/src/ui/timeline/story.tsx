@@ -224,9 +224,10 @@ export function NodeChanges({ session, facts }: { readonly session: Session; rea
   const { history, pass } = session.timeline;
   const row = history?.node === facts ? history.rows.find((each) => each.pass === pass) : undefined;
   if (!row || row.changes.length === 0) return null;
+  const title = session.timeline.compares ? "Changed between the two" : "Changed by this pass";
   return (
-    <section aria-label="Changed by this pass">
-      <h3>Changed by this pass</h3>
+    <section aria-label={title}>
+      <h3>{title}</h3>
       <dl class="changes">
         {row.changes.map((change, i) => (
           <ChangeRow key={i} change={change} />
@@ -256,7 +257,9 @@ export function NodeHistory({ session, facts }: { readonly session: Session; rea
   return (
     <section aria-label="History">
       <h3>History</h3>
-      {rows.every(({ kind }) => kind === "carried") && <p class="type">No pass changed this node.</p>}
+      {rows.every(({ kind }) => kind === "carried") && (
+        <p class="type">{timeline.compares ? "This node is unchanged." : "No pass changed this node."}</p>
+      )}
       <ol class="story">
         {carriedTogether(rows).map(([row, ...more]) => (
           <li key={row.pass} data-kind={row.kind} aria-current={row.pass === timeline.pass ? "true" : undefined}>

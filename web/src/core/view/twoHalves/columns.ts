@@ -13,6 +13,8 @@ import { savedOutputs, stacksOf, storageOf } from "./saved";
 
 /** The greatest depth that is tried by default. A greater one is a wish for everything. */
 const DEEPEST_TRIED = 4;
+/** On an edge whose tensors are all counted on others. */
+const SAME_TENSOR = "same tensor";
 /** Two halves are about this many boxes wide: a wider update would push them to the middle of a wide page. */
 const WIDEST_UPDATE = 4;
 
@@ -27,7 +29,9 @@ export function buildTwoHalves(program: ProgramData, request: ViewSpec): Visible
   const block = blocksOf(visible, halves);
   const edgeText = savedTexts(program, visible, block);
   const updates = visible.title.some((title, box) => visible.parent[box] < 0 && title.split(" › ")[0] === UPDATE);
-  const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors (${savedInAll(program)}), each counted once${updates ? ", outer edges carry parameters and gradients to the update" : ""}.`;
+  const again = edgeText.some((text) => text?.startsWith(SAME_TENSOR)) ? ` ("${SAME_TENSOR}": on another edge, too)` : "";
+  const outer = updates ? "; outer edges lead to the update" : "";
+  const reading = `Forward ↓ left, backward ↑ right; horizontal edges are saved tensors (${savedInAll(program)}), each counted once${again}${outer}.`;
   const texts = edgeText.map((text, e) => text ?? visible.edgeText?.[e]);
   return { ...visible, edgeText: texts, remarks: [...visible.remarks, ...(edgeText.some(Boolean) ? [reading] : [])] };
 }
@@ -58,7 +62,7 @@ function savedTexts(program: ProgramData, visible: Visible, block: Uint8Array): 
     );
     const fresh = values.filter((at) => !counted.has(at));
     for (const at of fresh) counted.add(at);
-    if (fresh.length === 0) return values.length > 1 ? "same tensors" : values.length ? "same tensor" : undefined;
+    if (fresh.length === 0) return values.length > 1 ? `${SAME_TENSOR}s` : values.length ? SAME_TENSOR : undefined;
     const bytes = fresh.reduce((sum, at) => sum + (types.bytes[outputs.value[at]] < 0 ? Number.NaN : types.bytes[outputs.value[at]]), 0);
     return savedText(fresh.length, bytes);
   });

@@ -2,7 +2,7 @@
 import { Highlighter } from "../../../core/highlight/highlighter";
 import { draw, findKeys, matchKeys, type Picture, SCREEN } from "../../../core/picture";
 import type { ViewSpec, Visible } from "../../../core/program/types";
-import { markPaints } from "../../../core/scene/changePaints";
+import { changeColours } from "../../../core/scene/changePaints";
 import { overlayRows } from "../../../core/scene/fileOverlays";
 import type { Colours } from "../../../core/scene/types";
 import { groupingOf } from "../../../core/view/groups/grouping";
@@ -107,7 +107,7 @@ function coloursOf(state: EngineState, request: ViewRequest, visible: Visible): 
     colour: marks ? "category" : request.colour,
     scale: request.colourScale,
   });
-  return marks ? { ...chosen, paints: markPaints(visible, marks) } : chosen;
+  return marks ? { ...chosen, ...changeColours(visible, marks) } : chosen;
 }
 
 /** What the pass did to each node, if that is shown. */

@@ -1,0 +1,47 @@
+/** Collapsed groups say how much changed in them: as many nodes as the legend counts, each in one box. */
+import { describe, expect, it } from "vitest";
+import { ADDED, CHANGED, MERGED, REMOVED } from "../../src/core/program/recording/marks";
+import { changeColours } from "../../src/core/scene/changePaints";
+import { buildView } from "../../src/core/view";
+import { makeProgram } from "../view/program";
+
+const layers = ["layer.0", "layer.1", "layer.2"];
+const nodes = [
+  { id: "x", op: "parameter", inputs: [] },
+  ...layers.flatMap((layer, i) =>
+    ["dot", "add", "tanh"].map((op, at) => ({
+      id: `${op}.${i}`,
+      op,
+      scope: layer,
+      inputs: [at ? `${["dot", "add"][at - 1]}.${i}` : i ? `tanh.${i - 1}` : "x"],
+    })),
+  ),
+  { id: "last", op: "negate", inputs: ["tanh.2"] },
+];
+const program = makeProgram([{ name: "main", nodes }], "main");
+const counts = (marked: Readonly<Record<string, number>>, fold: boolean, depth = 0) => {
+  const marks = Uint8Array.from(nodes, ({ id }) => marked[id] ?? 0);
+  const visible = buildView(program, { depth, fold, rules: { inlineSmall: false } });
+  const { corners } = changeColours(visible, marks);
+  return Object.fromEntries(visible.title.map((title, box) => [title, corners![box]]).filter(([, text]) => text));
+};
+
+describe("the counts of changes", () => {
+  const marked = { "dot.0": CHANGED, "add.0": REMOVED, "tanh.0": ADDED, "dot.1": CHANGED, "add.1": MERGED, last: ADDED };
+
+  it("are on collapsed groups in which something changed, and on no single node", () => {
+    expect(counts(marked, false)).toEqual({ "layer.0": "+1 −1 ~1", "layer.1": "~1 1 merged" });
+  });
+
+  it("are the sum of all repeats of a stack", () => {
+    expect(counts(marked, true)).toEqual({ "layer.0 … layer.2": "+1 −1 ~2 1 merged in all" });
+  });
+
+  it("are not on a group that is new or gone as a whole", () => {
+    expect(counts({ "dot.0": REMOVED, "add.0": REMOVED, "tanh.0": REMOVED, "dot.1": ADDED }, false)).toEqual({ "layer.1": "+1" });
+  });
+
+  it("are not on what is expanded: its boxes say it", () => {
+    expect(counts(marked, false, 1)).toEqual({});
+  });
+});
