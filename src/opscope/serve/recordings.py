@@ -28,8 +28,8 @@ from opscope.recording.store.store import open_store
 from opscope.render.wire.compare_passes import compare, compared
 from opscope.render.wire.details import encode_details
 from opscope.render.wire.memory import packed_memory
-from opscope.render.wire.program import encode_wire
-from opscope.render.wire.recording import pass_rows, shown_program
+from opscope.render.wire.recording import pass_rows
+from opscope.serve.packed_programs import PackedPrograms
 from opscope.serve.source_files import source_answer
 from opscope.serve.sources import Served, what_if
 
@@ -47,14 +47,15 @@ class ServedRecording(Served):
     def _use(self, recording: Recording) -> None:
         if not len(recording):
             raise OpscopeError(f"{recording.name}: {NOTHING_RECORDED}")
+        self._reading = threading.Lock()
         self.recording = recording
         self._rows: list[Row | None] = [None] * len(recording)
         self._peaks: Mapping[int, PassPeak] = {}
+        self._programs = PackedPrograms(recording, self._reading)
         self._diffs: dict[int, bytes] = {}
         self._seconds: dict[int, float] = {}
         self._code_files: CodeFiles | None = None
         self._comparing: threading.Thread | None = None
-        self._reading = threading.Lock()
 
     def entry(self, number: int) -> dict[str, str]:
         return {"name": self.name, "recording": f"recording/{number}"}
@@ -104,9 +105,9 @@ class ServedRecording(Served):
         snapshot = self.recording.snapshots[pass_]
         if what == "diff":
             return gzip.compress(self._diff(snapshot), 4, mtime=0), BYTES
-        program = self.program_after(pass_)
         if what == "wire":
-            return gzip.compress(encode_wire(shown_program(self.recording, program), details=False), 4, mtime=0), BYTES
+            return self._programs.after(pass_), BYTES
+        program = self.program_after(pass_)
         if what == "details":
             start, stop = int(query["start"]), min(int(query["stop"]), program.node_count)
             return gzip.compress(encode_details(program, start, stop), 4, mtime=0), BYTES

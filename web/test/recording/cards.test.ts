@@ -30,7 +30,8 @@ const all = { takes: () => true, unfolded: new Set<number>(), chosen: 0 };
 const filter = async (text: string): Promise<PassFilter> => {
   const chosen = new PassFilter({
     changed: () => undefined,
-    ask: (() => Promise.resolve({ passes: [1, 4] })) as unknown as ConstructorParameters<typeof PassFilter>[0]["ask"],
+    say: () => undefined,
+    ask: (() => Promise.resolve({ passes: [1, 4], next: -1 })) as unknown as ConstructorParameters<typeof PassFilter>[0]["ask"],
   });
   await chosen.setText(text);
   return chosen;

@@ -2,8 +2,7 @@
 import { isReplaced, resultsOf, sourcesOf } from "../../core/program/recording/history";
 import { EVIDENCE, type ModuleChanges, type PassDiff } from "../../core/program/recording/types";
 import { indexOf, type ProgramIndex } from "../../core/program/programIndex";
-import { findIn, type Found, touches } from "../../core/search/passes";
-import { compileQuery } from "../../core/search/search";
+import { type Found, touches } from "../../core/search/passes";
 import type { Passes, PassShown } from "./passes";
 import type { HistoryRow, ModuleChangesRow, OpChanges, PassFacts } from "./passProtocol";
 import type { NodeName } from "./protocol";
@@ -165,33 +164,6 @@ function fusionRows(diff: PassDiff, before: ProgramIndex, after: ProgramIndex): 
       parts: Array.from(parts.subarray(0, MOST_NAMED), (part) => nodeName(before, part)),
     };
   });
-}
-
-/** Passes that touched what a query matches, and the first pass after which it matches anything. */
-export async function touching(passes: Passes, text: string): Promise<{ passes: number[]; first?: number; problem?: string }> {
-  const query = compileQuery(text);
-  if (query.problem !== undefined) return { passes: [], problem: query.problem };
-  const needsDetails = query.terms.some(({ field }) => field === "attr" || field === "source");
-  const cache = new Map<number, Found>();
-  const foundAfter = async (pass: number): Promise<Found> => {
-    const { content } = passes.rows[pass];
-    const cached = cache.get(content);
-    if (cached) return cached;
-    const { program, remote } = await passes.program(pass);
-    if (needsDetails) await remote?.need(0, program.nodeCount);
-    const found = findIn(program, query);
-    cache.set(content, found);
-    return found;
-  };
-  const touched: number[] = [];
-  let first: number | undefined;
-  for (const [pass, row] of passes.rows.entries()) {
-    if (first === undefined && (await foundAfter(pass)).nodes.size) first = pass;
-    if (row.before < 0 || passes.rows[row.before].content === row.content) continue;
-    const diff = await passes.diff(pass);
-    if (diff && touches(diff, await foundAfter(row.before), await foundAfter(pass))) touched.push(pass);
-  }
-  return { passes: touched, ...(first === undefined ? {} : { first }) };
 }
 
 /** Passes of the module that changed what these shown nodes were before, or became. */

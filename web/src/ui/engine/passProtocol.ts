@@ -20,6 +20,16 @@ interface Became {
   readonly newCount: number;
 }
 
+/** Which of the passes that were looked at changed nodes that a query matches: added or changed them, or removed them. */
+export interface TouchingPasses {
+  readonly passes: readonly number[];
+  /** The first of them after which the query matches any node. */
+  readonly first?: number;
+  readonly problem?: string;
+  /** Where to look next; -1: all passes were looked at. */
+  readonly next: number;
+}
+
 /** What a pass did to a node, by names. */
 export interface HistoryRow extends Became {
   readonly pass: number;

@@ -56,10 +56,13 @@ export interface Place {
   readonly nodes: readonly number[];
 }
 
-const MOST_CACHED_PROGRAMS = 24;
+/** In all programs that are kept; the latest is kept whatever its size. */
+const MOST_CACHED_NODES = 1_000_000;
 
 export class Passes {
-  private readonly programs = new Map<number, Promise<PassProgram>>();
+  /** By content, the least recently used first. */
+  private readonly programs = new Map<number, { readonly nodes: number; readonly program: Promise<PassProgram> }>();
+  private cachedNodes = 0;
   private readonly diffs = new Map<number, Promise<PassDiff>>();
 
   rows: readonly PassRow[];
@@ -92,15 +95,20 @@ export class Passes {
   }
 
   program(pass: number): Promise<PassProgram> {
-    const { content } = this.rows[pass];
-    const program = this.programs.get(content) ?? this.source.program(pass);
-    this.programs.delete(content);
-    this.programs.set(content, program);
-    for (const oldest of this.programs.keys()) {
-      if (this.programs.size <= MOST_CACHED_PROGRAMS) break;
-      this.programs.delete(oldest);
+    const { content, nodes } = this.rows[pass];
+    let latest = this.programs.get(content);
+    if (!latest) {
+      latest = { nodes, program: this.source.program(pass) };
+      this.cachedNodes += nodes;
     }
-    return program;
+    this.programs.delete(content);
+    this.programs.set(content, latest);
+    for (const [oldest, cached] of this.programs) {
+      if (this.cachedNodes <= MOST_CACHED_NODES || cached === latest) break;
+      this.programs.delete(oldest);
+      this.cachedNodes -= cached.nodes;
+    }
+    return latest.program;
   }
 
   /** What a pass did; undefined for the first of a module. */

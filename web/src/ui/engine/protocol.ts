@@ -17,7 +17,7 @@ import type { KernelMethods } from "./kernelProtocol";
 import type { LaneMethods } from "./laneProtocol";
 import type { MemoryMethods } from "./memoryProtocol";
 import type { TextMethods } from "./textProtocol";
-import type { HistoryRow, NodeReasons, PairReasons, PassFacts, PassRequest } from "./passProtocol";
+import type { HistoryRow, NodeReasons, PairReasons, PassFacts, PassRequest, TouchingPasses } from "./passProtocol";
 import type { PackedLabels } from "../../core/scene/labelColumns";
 import type { PackedTexts } from "../../core/text/packedTexts";
 
@@ -443,12 +443,8 @@ export interface Methods extends MemoryMethods, CostMethods, LaneMethods, TextMe
   markdown(params: { readonly nodes: readonly number[] }): string;
   /** The rows of a recording, as far as they are compared. */
   passes(params: { readonly peaks: boolean }): readonly PassRow[];
-  /** Passes that changed nodes that a query matches: that they added or changed, or removed; and the first after which it matches any. */
-  passesTouching(params: { readonly query: string }): {
-    readonly passes: readonly number[];
-    readonly first?: number;
-    readonly problem?: string;
-  };
+  /** Some passes at a time, from one on. */
+  passesTouching(params: { readonly query: string; readonly from: number }): TouchingPasses;
   /** Passes that changed what the nodes in a shown box were before, or became. */
   passesTouchingBox(params: { readonly key: string }): readonly number[];
   passFacts(params: { readonly pass: number }): PassFacts | undefined;

@@ -13,6 +13,7 @@ import { halvesGrouping } from "../../core/view/twoHalves/halves";
 import type { Cells } from "./cells";
 import type { ShownMemory } from "./memory";
 import type { Passes, PassShown, SourceFile } from "./passes";
+import type { PassSearch } from "./passSearch";
 import type { ProgramSummary, WireAt } from "./protocol";
 import type { Table } from "./table";
 import type { ShownText } from "./text";
@@ -30,6 +31,8 @@ export class EngineState {
   origin: WireAt | undefined;
   passes: Passes | undefined;
   passShown: PassShown | undefined;
+  /** The latest search of passes, with what it has found in programs so far. */
+  passSearch: PassSearch | undefined;
   /** Where to fetch attributes that did not come with the program. */
   remote: RemoteDetails | undefined;
   /** The text of a file that a node comes from, if what is open is not a recording. */

@@ -1,5 +1,6 @@
 /** Which passes are listed: by name, by the nodes that they changed ("op:dot scope:layer_1"), by a range, by the selected node. */
 import type { PassRow } from "../../core/program/recording/types";
+import { Cancelled } from "../engine/client";
 import type { Session } from "../session";
 
 export interface PassRange {
@@ -22,8 +23,9 @@ export class PassFilter {
   first: number | undefined;
   /** Passes that changed nodes that the query matches; undefined: the filter says nothing about nodes. */
   private touching: ReadonlySet<number> | undefined;
+  private searches = 0;
 
-  constructor(private readonly session: Pick<Session, "ask" | "changed">) {}
+  constructor(private readonly session: Pick<Session, "ask" | "changed" | "say">) {}
 
   /** The part of the text that is about names of passes. */
   get name(): string {
@@ -39,25 +41,43 @@ export class PassFilter {
     return this.text.match(/-?[A-Za-z][\w.-]*:(?:"[^"]*"?|\/(?:[^/\\]|\\.)*\/?\w*)|\S+/g) ?? [];
   }
 
+  /** How many passes were looked at so far; undefined: no search is on its way. */
+  lookedAt: number | undefined;
+
+  /** Looks for the passes, some at a time: those that were found are listed while it goes on. The next text ends it. */
   async setText(text: string): Promise<void> {
+    const search = ++this.searches;
     this.text = text;
     const { query } = this;
-    if (query === "") {
-      this.touching = this.first = this.problem = undefined;
-      return this.session.changed();
-    }
+    const touching = query === "" ? undefined : new Set<number>();
+    this.touching = touching;
+    this.first = this.problem = this.lookedAt = undefined;
+    if (touching) this.lookedAt = 0;
     this.session.changed();
-    const answer = await this.session.ask("passesTouching", { query }).catch(() => undefined);
-    if (text !== this.text || !answer) return;
-    this.touching = new Set(answer.passes);
-    this.first = answer.first;
-    this.problem = answer.problem;
+    while (this.lookedAt !== undefined && search === this.searches) await this.lookOn(query, touching!, search);
+  }
+
+  private async lookOn(query: string, touching: Set<number>, search: number): Promise<void> {
+    try {
+      const answer = await this.session.ask("passesTouching", { query, from: this.lookedAt! });
+      if (search !== this.searches) return;
+      for (const pass of answer.passes) touching.add(pass);
+      this.first ??= answer.first;
+      this.problem = answer.problem;
+      this.lookedAt = answer.next < 0 ? undefined : answer.next;
+    } catch (error) {
+      // A new picture stopped the engine: the next one is asked the same.
+      if (search !== this.searches || error instanceof Cancelled) return;
+      this.lookedAt = undefined;
+      this.session.say(error instanceof Error ? error.message : String(error));
+    }
     this.session.changed();
   }
 
   clear(): void {
+    this.searches++;
     this.text = "";
-    this.range = this.touching = this.first = this.problem = undefined;
+    this.range = this.touching = this.first = this.problem = this.lookedAt = undefined;
   }
 
   /** Is a pass listed? */

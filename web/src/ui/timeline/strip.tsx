@@ -162,8 +162,11 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           aria-invalid={timeline.filter.problem ? "true" : undefined}
           aria-description={timeline.filter.problem}
           value={timeline.filter.text}
-          onInput={(event) => void timeline.filter.setText(event.currentTarget.value)}
+          onInput={(event) => void session.idle.during(timeline.filter.setText(event.currentTarget.value))}
         />
+        <span class="quiet" role="status" aria-label="Passes searched">
+          {timeline.filter.lookedAt !== undefined && `searched ${timeline.filter.lookedAt} of ${timeline.rows.length}…`}
+        </span>
       </div>
       <div class="pass-row">
         <button
@@ -297,7 +300,7 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
             />
           ),
         )}
-        {cards.length === 0 && (
+        {cards.length === 0 && filter.lookedAt === undefined && (
           <p class="quiet">
             {filter.onlyHistory ? `No pass changed the selected ${session.about.group ? "group" : "node"}.` : "No pass matches."}
           </p>

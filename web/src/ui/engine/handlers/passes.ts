@@ -1,8 +1,9 @@
 /** What passes did, and what became of nodes. */
 import { matchElsewhere } from "../elsewhere";
 import { nodesIn } from "../facts";
-import { historyOf, namesIn, passFacts as factsOf, touching, touchingNodes } from "../passAnswers";
+import { historyOf, namesIn, passFacts as factsOf, touchingNodes } from "../passAnswers";
 import { NO_REASONS } from "../passProtocol";
+import { PassSearch } from "../passSearch";
 import { pairReasonsFor, reasonsFor } from "../reasons";
 import type { Handler } from "./handler";
 
@@ -10,8 +11,12 @@ export const passes: Handler<"passes"> = async (state, { peaks }) => (await stat
 
 export const passFacts: Handler<"passFacts"> = (state, { pass }) => state.passes && factsOf(state.passes, pass);
 
-export const passesTouching: Handler<"passesTouching"> = (state, { query }) =>
-  state.passes ? touching(state.passes, query) : { passes: [] };
+export const passesTouching: Handler<"passesTouching"> = (state, { query, from }) => {
+  const { passes: all, passSearch } = state;
+  if (!all) return { passes: [], next: -1 };
+  if (!passSearch?.isOf(all, query)) state.passSearch = new PassSearch(all, query);
+  return state.passSearch!.part(from);
+};
 
 export const passesTouchingBox: Handler<"passesTouchingBox"> = ({ passes: all, passShown, shown, index }, { key }) => {
   const box = shown.visible.key.indexOf(key);
