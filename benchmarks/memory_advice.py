@@ -23,7 +23,8 @@ from results import Figure, keep
 
 import opscope
 from opscope.loading import load_all
-from opscope.memory.shown import planner_of, remember_source
+from opscope.memory.read_from import remember_source
+from opscope.memory.shown import planner_of
 from opscope.memory.suggest import answer
 from opscope.memory.what_if import CHECKPOINT, Change, Planner
 

@@ -14,7 +14,7 @@ from support.cost_command import cost
 import opscope
 from opscope.analysis.info import info_of
 from opscope.cli import main
-from opscope.loading import load_comparison
+from opscope.comparing import load_comparison
 from opscope.program import Node, NodeKey
 from opscope.recording.model import Recording
 

@@ -13,8 +13,8 @@ SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
 LAYERS = (
     "terminal", "errors", "gc_pause", "ellipsis", "sequences", "plugin", "quantities", "limits", "temporary", "child",
     "display", "whole_file", "naming", "demo", "view_options",
-    "program", "ops", "native", "protobuf", "profile", "readers", "analysis", "recording", "measuring", "loading", "memory", "render",
-    "serve", "compat", "cli",
+    "program", "ops", "native", "protobuf", "profile", "readers", "analysis", "recording", "measuring", "loading", "comparing", "memory",
+    "render", "serve", "compat", "cli",
 )  # fmt: skip
 """From the ground up. A module may import from its own layer and from those before it."""
 FRAMEWORKS = {
@@ -81,6 +81,19 @@ def test_importing_opscope_loads_nothing_heavy() -> None:
         "import sys, opscope, opscope.loading, opscope.render, opscope.readers\n"
         "heavy = {'torch', 'jax', 'numpy', 'onnx', 'rich', 'click', 'starlette', 'uvicorn', 'py_mini_racer'} & set(sys.modules)\n"
         "sys.exit(repr(heavy) if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_reading_a_file_loads_only_the_reader_that_reads_it() -> None:
+    """Every file is shown to every reader: what the others would parse with made each command a fifth slower."""
+    code = (
+        "import sys, opscope\n"
+        "opscope.load('demo:detach')\n"
+        "others = {'hlo.module', 'torch.live', 'torch.pt2', 'torch.autograd', 'profiles'}\n"
+        "loaded = {f'opscope.readers.{name}' for name in others} | {'opscope.recording.match', 'opscope.analysis.gradients'}\n"
+        "sys.exit(repr(loaded & set(sys.modules)) if loaded & set(sys.modules) else 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

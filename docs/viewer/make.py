@@ -21,7 +21,7 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import opscope
-from opscope.loading import load_comparison
+from opscope.comparing import load_comparison
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent

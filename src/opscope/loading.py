@@ -9,26 +9,20 @@ from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from opscope.analysis.devices import Device, device_of
-from opscope.analysis.enrich import with_groupings
-from opscope.analysis.inside import inside as taken_inside
+from opscope.analysis.clusters import with_clusters
+from opscope.analysis.devices import device_of
 from opscope.analysis.roofline import with_estimates
-from opscope.analysis.summary import Summary
 from opscope.demo import source_path
 from opscope.errors import InputsMissingError, OpscopeError, SourceError, in_source
 from opscope.measuring import measured
 from opscope.naming import WHOLE_SOURCE, Part, checks_keywords, find_module, listed, suggest
 from opscope.program import Program
 from opscope.readers import Progress, capture_object, find_reader, read
-from opscope.readers.profiles import TIMED, timed_with
 from opscope.readers.source import Source
 from opscope.readers.timed import Timed
-from opscope.recording.comparison import Side, compare, comparison_of
-from opscope.recording.diff import COMPOSED, Diff
-from opscope.recording.history import compose
-from opscope.recording.model import EITHER, NOTHING_RECORDED, PLACES, Recording, Snapshot
+from opscope.recording.model import NOTHING_RECORDED, Recording
 from opscope.recording.pass_costs import estimate_for
 from opscope.recording.sources import is_recording_source, open_passes, open_recording, split_at
 
@@ -72,12 +66,16 @@ def capture(obj: Any, *args: Any, **options: Any) -> Program:
     """A live object as a Program, with the groupings that analysis finds, such as the clusters of a quantized model. `inside` is the
     module of it to take: "layers.0.self_attn"."""
     part = Part(inside=options.pop("inside", None))
-    return _taken(with_groupings(capture_object(obj, *args, **options)), part)
+    return _taken(with_clusters(capture_object(obj, *args, **options)), part)
 
 
 def as_shown(x: Any, *inputs: Any, inside: str | None = None) -> list[Program | Recording]:
     """The argument of `save` and `show` as a list: Programs, Recordings, a Diff, a Summary, or anything that `capture` accepts; only what
     is in the module `inside`."""
+    from opscope.analysis.summary import Summary
+    from opscope.recording.comparison import comparison_of
+    from opscope.recording.diff import Diff
+
     if isinstance(x, Summary):
         x = x.program
     if isinstance(x, Diff):
@@ -119,8 +117,9 @@ def load_all(
     if measure:
         programs = [_measured(fspath(source), profile, part).program]
     else:
-        programs = _load_all(source, module, format, part, progress)
-        programs = programs if profile is None else [timed.program for timed in timed_with(programs, profile)]
+        programs = read_programs(source, module, format, part, progress)
+        if profile is not None:
+            programs = [timed.program for timed in _timed_with(programs, profile)]
     return programs if chosen_device is None else [with_estimates(program, chosen_device) for program in programs]
 
 
@@ -138,14 +137,22 @@ def load_timed(
     if measure:
         return [_measured(source, profile, part)]
     if profile is not None:
-        return timed_with(_load_all(source, module, format, part, progress), profile)
+        return _timed_with(read_programs(source, module, format, part, progress), profile)
     reader = _profile_reader(source, format)
     if reader:
+        from opscope.readers.profiles import TIMED
+
         _refuse_stage(source, part)
         with in_source(source):
             timed = [one._replace(program=_taken(one.program, part)) for one in TIMED[reader](Source(source), progress)]
             return timed if module is None else [timed[find_module(module, [one.program.name for one in timed])]]
-    return [Timed(program, None) for program in _load_all(source, module, format, part, progress)]
+    return [Timed(program, None) for program in read_programs(source, module, format, part, progress)]
+
+
+def _timed_with(programs: Sequence[Program], profile: str | PathLike[str]) -> list[Timed]:
+    from opscope.readers.profiles import timed_with
+
+    return timed_with(programs, profile)
 
 
 def is_profile(source: str, format: str | None = None) -> bool:
@@ -157,13 +164,19 @@ def _profile_reader(source: str, format: str | None) -> str:
     """The reader of a source that is a profile; empty if it is something else."""
     if split_at(source)[1] or not source_path(source).exists() or is_recording_source(source, format):
         return ""
+    from opscope.readers.profiles import TIMED
+
     opened = Source(source)
     reader = "" if opened.is_directory else find_reader(opened, format).name
     return reader if reader in TIMED else ""
 
 
 def _taken(program: Program, part: Part) -> Program:
-    return program if part.inside is None else taken_inside(program, part.inside)
+    if part.inside is None:
+        return program
+    from opscope.analysis.inside import inside
+
+    return inside(program, part.inside)
 
 
 def _refuse_stage(source: str, part: Part) -> None:
@@ -184,10 +197,13 @@ def _measured(name: str, profile: str | PathLike[str] | None, part: Part) -> Tim
         return timed._replace(program=_taken(timed.program, part))
 
 
-def _load_all(source: str | PathLike[str], module: str | None, format: str | None, part: Part, progress: Progress | None) -> list[Program]:
+def read_programs(
+    source: str | PathLike[str], module: str | None, format: str | None, part: Part, progress: Progress | None
+) -> list[Program]:
+    """The programs of a source, or only that of a module, without times."""
     name = fspath(source)
     modules = _by_module(name, format, part, progress)
-    programs = [with_groupings(program) for _, program in modules]
+    programs = [with_clusters(program) for _, program in modules]
     for (own, _), program in zip(modules, programs, strict=True):
         vars(program)[_MODULE] = own
     with in_source(name):
@@ -255,110 +271,6 @@ def load_recording(
     return recording if module is None else recording.of_module(module)
 
 
-def load_comparison(
-    a: str,
-    b: str,
-    *,
-    module: str | None = None,
-    format: str | None = None,
-    match_by_name: bool | None = None,
-    profiles: Sequence[str] = (),
-    device: str | None = None,
-    part: Part = WHOLE_SOURCE,
-    progress: Progress | None = None,
-) -> Recording:
-    """Two sources, or passes of one, as a recording of two snapshots. `b` can be just @13, a pass of the same recording as `a`. `profiles`
-    are that of `a` and that of `b`; with them, or if both sources are profiles, nodes have the change of their times, and so have the times
-    at best on a `device`.
-
-    Snapshots of one compilation share names; across two compilations, equal names may be a coincidence. The origins that the compiler
-    reported for a snapshot refer to the snapshot right before it. Over a range of passes, the links of all of them are composed.
-    """
-    if a.startswith("@") and not Path(a).exists():
-        raise OpscopeError(f"A must name a recording, such as run.opscope{a}")
-    second = _pass_of(a, b, format) if b.startswith("@") else b
-    names = _told_apart(a, second)
-    chosen_device = None if device is None else device_of(device)
-
-    def read(i: int, source: str) -> _Read:
-        read = _side(names[i], source, format, module, part, profiles[i] if profiles else None, progress)
-        return read if chosen_device is None else read.estimated(chosen_device)
-
-    old, new = read(0, a), read(1, second)
-    if old.compilation is None or old.compilation != new.compilation:
-        ids: str | None = EITHER if match_by_name is None else "names" if match_by_name else PLACES
-        return compare(old.side, new.side, ids)
-    if match_by_name is None and new.number > old.number + 1:
-        return _composed(names, old, new, format, progress)
-    ids = old.ids if match_by_name is None else "names" if match_by_name else "positions"
-    origins = new.side.origins if new.number == old.number + 1 else ()
-    return compare(old.side, new.side._replace(origins=origins), ids)
-
-
-def _composed(names: tuple[str, str], old: _Read, new: _Read, format: str | None, progress: Progress | None) -> Recording:
-    """Two snapshots of one compilation, by the links of all passes between them."""
-    assert old.compilation is not None
-    recording = open_recording(old.compilation[0], progress, format=format)
-    before, after = recording[old.number], recording[new.number]
-    origins = compose(recording, before, after, progress)
-    return compare(old.side, new.side._replace(origins=origins), COMPOSED)
-
-
-class _Read(NamedTuple):
-    """One side of a comparison; if it is a pass of a recording, also which one, and what the recording says about ids."""
-
-    side: Side
-    compilation: tuple[str, str] | None = None
-    """The recording, and the module within it."""
-    number: int = 0
-    ids: str | None = None
-
-    def estimated(self, device: Device) -> _Read:
-        return self._replace(side=self.side._replace(program=with_estimates(self.side.program, device)))
-
-
-def _side(
-    name: str, source: str, format: str | None, module: str | None, part: Part, profile: str | None, progress: Progress | None
-) -> _Read:
-    if profile is not None:
-        timed = load_timed(source, module=module, format=format, profile=profile, part=part, progress=progress)
-        return _Read(Side(name, only_program(source, [one.program for one in timed if one.times is not None])))
-    base, which = split_at(source)
-    if part.inside is not None or (not which and not is_recording_source(source, format)):
-        return _Read(Side(name, only_program(source, _load_all(source, module, format, part, progress))))
-    recording = open_passes(base, progress, format=format)
-    snapshot = recording.snapshot(which, module) if which else _last_snapshot(source, recording, module)
-    side = Side(name, snapshot.program, snapshot.origins)
-    return _Read(side, (base, snapshot.module), snapshot.index, recording.attrs.get("ids"))
-
-
-def _last_snapshot(source: str, recording: Recording, module: str | None) -> Snapshot:
-    """The last snapshot of the only module, or of that one."""
-    name = None if module is None else recording.module_named(module)
-    last = {each.module: each for each in recording if name in (None, each.module)}
-    if not last:
-        raise SourceError(NOTHING_RECORDED, recording.name)
-    if len(last) > 1:
-        raise SourceError(_several_modules(list(last)), source)
-    return next(iter(last.values()))
-
-
-def _pass_of(a: str, which: str, format: str | None) -> str:
-    """The source for a B that is just a pass (@13): that pass of the recording that A names."""
-    base, _ = split_at(a)
-    if not is_recording_source(base, format):
-        raise SourceError(f"is not a recording, so {which} names no pass in it", base)
-    return base + which
-
-
-def _told_apart(a: str, b: str) -> tuple[str, str]:
-    """The last parts of both names, as many as it takes to tell them apart."""
-    first, second = Path(a).parts, Path(b).parts
-    most = max(len(first), len(second))
-    parts = next((n for n in range(1, most) if first[-n:] != second[-n:]), most)
-    return "/".join(first[-parts:]) or a, "/".join(second[-parts:]) or b
-
-
 def only_program(source: str, programs: Sequence[Shown]) -> Shown:
     """The only program, or recording, of a source."""
     if len(programs) == 1:
@@ -366,10 +278,10 @@ def only_program(source: str, programs: Sequence[Shown]) -> Shown:
     names = [program.name for program in programs]
     if len(set(names)) < len(names):  # the names of the files of a dump are different
         names = [vars(program).get(_MODULE, program.name) for program in programs]
-    raise SourceError(_several_modules(names), source)
+    raise SourceError(several_modules(names), source)
 
 
-def _several_modules(names: Sequence[str]) -> str:
+def several_modules(names: Sequence[str]) -> str:
     return f"has {len(names)} modules; choose one with --module NAME (in Python module=NAME): {listed(names)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from opscope.analysis.enrich import with_groupings
+from opscope.analysis.clusters import with_clusters
 from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.readers.timed import Timed
@@ -38,7 +38,7 @@ def measured(obj: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any], stage: s
         if name in sys.modules:
             timed: Timed | None = import_module(_FRAMEWORKS[name]).measure(obj, inputs, kwargs, stage, runs)
             if timed is not None:
-                return Timed(with_groupings(timed.program), timed.times)
+                return Timed(with_clusters(timed.program), timed.times)
     raise OpscopeError(
         f"cannot run a {type(obj).__module__}.{type(obj).__qualname__}; pass a torch module or a JAX function with its inputs"
     )

@@ -16,7 +16,8 @@ from browser.harness import Open, Viewer, until
 from opscope.loading import load_all
 from opscope.memory.flow import value_key
 from opscope.memory.model import Memory
-from opscope.memory.shown import planner_of, remember_source
+from opscope.memory.read_from import remember_source
+from opscope.memory.shown import planner_of
 from opscope.memory.sources import read_memory
 from opscope.memory.suggest import answer, known_error
 from opscope.quantities import short_bytes

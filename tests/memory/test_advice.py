@@ -15,7 +15,8 @@ from torch import nn
 
 import opscope
 from opscope.loading import load_all
-from opscope.memory.shown import memory_of, planner_of, remember_source
+from opscope.memory.read_from import remember_source
+from opscope.memory.shown import memory_of, planner_of
 from opscope.memory.suggest import MERGED, answer
 from opscope.memory.what_if import Change, Planner
 

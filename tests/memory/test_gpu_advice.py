@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from opscope.errors import OpscopeError
+from opscope.memory.read_from import remember_source
 from opscope.memory.reasons import multiplies
 from opscope.memory.report import equal_lines
-from opscope.memory.shown import planner_of, remember_source
+from opscope.memory.shown import planner_of
 from opscope.memory.suggest import answer
 from opscope.memory.what_if import CHECKPOINT, Change, Planner, change_of
 from opscope.readers.hlo import parse_hlo

@@ -12,7 +12,8 @@ import pytest
 from support.wire_reader import WireReader
 
 from opscope.loading import load, load_all
-from opscope.memory.shown import memory_of, remember_source
+from opscope.memory.read_from import remember_source
+from opscope.memory.shown import memory_of
 from opscope.memory.sources import read_memory
 from opscope.program import Program, ProgramBuilder
 from opscope.recording.sources import open_recording

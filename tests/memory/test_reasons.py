@@ -12,7 +12,8 @@ import pytest
 from conftest import ROOT, load_file
 
 import opscope
-from opscope.memory.shown import memory_of, remember_source
+from opscope.memory.read_from import remember_source
+from opscope.memory.shown import memory_of
 from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, Frame, ProgramBuilder, TensorType
 from opscope.readers.hlo import parse_hlo
 

@@ -16,7 +16,8 @@ from opscope.errors import SourceError
 from opscope.limits import MOST_FRAMES
 from opscope.loading import load_all
 from opscope.memory.model import Memory
-from opscope.memory.shown import memory_of, planner_of, remember_source
+from opscope.memory.read_from import remember_source
+from opscope.memory.shown import memory_of, planner_of
 from opscope.memory.sources import read_memory
 from opscope.memory.suggest import answer as answer_to
 from opscope.program import Frame

@@ -11,7 +11,8 @@ from support.memory_reports import check_reported, live_ranges, only, xla_total
 import opscope
 from opscope.errors import OpscopeError
 from opscope.loading import load_all, only_program
-from opscope.memory.shown import memory_of, remember_source
+from opscope.memory.read_from import remember_source
+from opscope.memory.shown import memory_of
 from opscope.memory.sources import read_memory
 
 pytest.importorskip("jax")

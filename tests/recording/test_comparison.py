@@ -10,7 +10,7 @@ from norms import LAYERS, first, second
 
 import opscope
 from opscope.cli import main
-from opscope.loading import load_comparison
+from opscope.comparing import load_comparison
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.change_groups import change_groups
 from opscope.recording.comparison import comparison_of

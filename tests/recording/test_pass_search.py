@@ -10,7 +10,7 @@ from conftest import Run
 from support.hlo_texts import write_dump
 
 import opscope
-from opscope.loading import load_comparison
+from opscope.comparing import load_comparison
 from opscope.recording.comparison import diff_of
 
 

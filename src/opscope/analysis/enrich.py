@@ -2,7 +2,7 @@
 name, links from backward to forward operations, estimated costs.
 
 Code that shows or saves a program calls `enrich` first, so that pictures, pages and JSON agree. Reading, comparing and counting do
-without it: on a large program it takes longer than reading. Groupings are quick to find, and people expect them on a program that
+without it: on a large program it takes longer than reading. Clusters are quick to find, and people expect them on a program that
 was just loaded, so `load` and `capture` add them.
 """
 
@@ -26,11 +26,6 @@ _INDEXES = ("position", "users")
 _RESULT, _RESULT_OF_A_SNAPSHOT = "_enriched", "_enriched_snapshot"
 _STEPS_OF_A_PICTURE = tuple(step for step in _STEPS if step not in (with_backward_links, with_costs))
 _RESULT_OF_A_PICTURE = "_enriched_picture"
-
-
-def with_groupings(program: Program) -> Program:
-    """The program with the groupings that analysis finds quickly, and nothing else."""
-    return with_clusters(program)
 
 
 def is_enriched(program: Program) -> bool:

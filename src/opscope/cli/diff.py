@@ -130,7 +130,7 @@ def _read(
     profiles: tuple[str, ...],
     device: str | None,
 ) -> Recording:
-    from opscope.loading import load_comparison
+    from opscope.comparing import load_comparison
 
     with progress(f"reading {a} and {b}") as report:
         return load_comparison(

@@ -49,7 +49,7 @@ def command(
     opscope export step.xplane.pb -o step.svg --colour-by "device time"
     opscope export step.xplane.pb -o step.html --device h200
     """
-    from opscope.memory.shown import remember_source
+    from opscope.memory.read_from import remember_source
     from opscope.render import find_writer, write
     from opscope.whole_file import refuse_to_replace, titled
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 def show(source: str, module: str | None, format: str | None, part: Part, what_if: tuple[str, ...], suggests: bool, as_json: bool) -> None:
     """Print the peak as it is and with the changes that were asked for, or that are suggested."""
-    from opscope.memory.shown import memory_of, planner_of, remember_source
+    from opscope.memory.read_from import remember_source
+    from opscope.memory.shown import memory_of, planner_of
     from opscope.memory.suggest import answer as answer_to
     from opscope.memory.what_if import change_of
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from opscope.analysis.enrich import enrich
 from opscope.errors import OpscopeError
 from opscope.memory.model import Memory
+from opscope.memory.read_from import source_of
 from opscope.memory.schedule import computed_memory
 from opscope.memory.sources import known, reported_about
 from opscope.memory.what_if import Planner
@@ -19,16 +20,9 @@ from opscope.program import Program
 from opscope.readers.torch_memory import ALLOCATOR
 from opscope.recording.dumps.inductor_code import GENERATED_BY
 from opscope.recording.model import Recording
-from opscope.recording.sources import split_at
 
-_SOURCE, _RESULT, _PLANNER = "_memory_source", "_memory", "_memory_planner"
+_RESULT, _PLANNER = "_memory", "_memory_planner"
 _MOST_UNASKED = 10_000
-
-
-def remember_source(source: str, *shown: Program | Recording) -> None:
-    """Note where programs or recordings were read from: their compiler's report is looked for there."""
-    for each in shown:
-        vars(each)[_SOURCE] = split_at(source)[0]
 
 
 def memory_of(program: Program, recording: Recording | None = None) -> Memory:
@@ -37,7 +31,7 @@ def memory_of(program: Program, recording: Recording | None = None) -> Memory:
     if cached is not None:
         return cached
     enriched = _enriched(program, recording)
-    source = vars(program if recording is None else recording).get(_SOURCE)
+    source = source_of(program if recording is None else recording)
     memory = captured_memory(enriched) or computed_memory(enriched) if source is None else _reported_or_computed(source, enriched)
     memory = vars(program)[_RESULT] = replace(known(memory), measured=measured_peak(program))
     return memory
@@ -59,7 +53,7 @@ def is_worth_computing(program: Program) -> bool:
     if len(program.main) > _MOST_UNASKED or not any(program.main.types):  # a profile has no types
         return False
     if ALLOCATOR in attrs:
-        return _SOURCE in vars(program)
+        return source_of(program) is not None
     return attrs.get("is_scheduled") == "true" or GENERATED_BY in attrs or any(op.startswith("aten.") for op in program.main.ops)
 
 

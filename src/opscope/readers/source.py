@@ -17,7 +17,7 @@ from opscope.limits import most_bytes, most_streamed, too_large
 from opscope.naming import suggest_file
 
 HEAD_BYTES = 1 << 16
-GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"PK\x03\x04"
 
 
 def first_bytes(path: Path, count: int = HEAD_BYTES) -> bytes:

@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from opscope.comparing import load_comparison
 from opscope.errors import OpscopeError
-from opscope.loading import load_all, load_comparison, load_recording, only_program, sources_in
-from opscope.memory.shown import remember_source
+from opscope.loading import load_all, load_recording, only_program, sources_in
+from opscope.memory.read_from import remember_source
 from opscope.naming import WHOLE_SOURCE, Part
 from opscope.plugin import Progress
 from opscope.program import Program

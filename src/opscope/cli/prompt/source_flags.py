@@ -44,7 +44,7 @@ def chosen_source(source: str | None, files: dict[str, str | None]) -> tuple[str
 
 def read_compiled(source: str, platform: str) -> Program:
     """The program that XLA makes of HLO, text or proto, for a platform."""
-    from opscope.analysis.enrich import with_groupings
+    from opscope.analysis.clusters import with_clusters
     from opscope.errors import in_source
     from opscope.loading import only_program
     from opscope.readers.hlo import parse_hlo
@@ -57,4 +57,4 @@ def read_compiled(source: str, platform: str) -> Program:
         file = Source(source)
         is_proto = module_depth(file.head) is not None
         text = module_text(hlo_proto(file.read_bytes())["hlo_module"]) if is_proto else file.read_text()
-        return with_groupings(only_program(source, parse_hlo(compile_hlo(text, platform))))
+        return with_clusters(only_program(source, parse_hlo(compile_hlo(text, platform))))

@@ -11,8 +11,6 @@ import re
 
 from opscope.program import Program
 from opscope.readers import Progress, Verdict
-from opscope.readers.hlo.module import parse_hlo, parse_with_lines
-from opscope.readers.hlo.own_lines import with_own_text
 from opscope.readers.source import Source
 
 __all__ = ["parse_hlo", "read", "sniff"]
@@ -41,6 +39,16 @@ def sniff(source: Source) -> Verdict:
     return Verdict(0, "no HloModule line and no HLO instruction")
 
 
+def parse_hlo(text: str, progress: Progress | None = None) -> list[Program]:
+    """The modules of an HLO text. Malformed text raises SourceError with line and column, and no other exception."""
+    from opscope.readers.hlo import module
+
+    return module.parse_hlo(text, progress)
+
+
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
+    from opscope.readers.hlo.module import parse_with_lines
+    from opscope.readers.hlo.own_lines import with_own_text
+
     text = source.read_text()
     return with_own_text(parse_with_lines(text, progress), text, source.read_text)

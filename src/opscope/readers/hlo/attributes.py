@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, unquote
@@ -24,14 +24,19 @@ def _bracketed(depth: int) -> str:
     return rf"\{{{inner}\}}|\({inner}\)|\[{inner}\]"
 
 
-_USUAL = re.compile(rf""", ([A-Za-z_][A-Za-z0-9_.-]*+)=((?:[^\s"'{{}}()\[\],/]++|{_STRING}|{_bracketed(3)})++)(?=,|\Z)""")
-"""An attribute as XLA prints it, for speed: what this does not match is read step by step."""
 _INNER_KEY = re.compile(r"""[\s,]*+(?:([A-Za-z_][A-Za-z0-9_.:/-]*+)|("(?:[^"\\]++|\\.)*+"))\s*+=\s*+""")
 _DEVICE_IDS = re.compile(r",\s*+device_ids=(?=\()")
 """Continues the value of `replica_groups=mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'y'}`."""
 _NAME_MARK = re.compile(r"%(?=[A-Za-z_0-9])")
 
 _CALL_KEYS = re.compile(r"calls|to_apply|body|condition|select|scatter|\w*computations?")
+
+
+@cache
+def _usual() -> re.Pattern[str]:
+    """An attribute as XLA prints it, for speed: what this does not match is read step by step. Compiling it takes milliseconds, and other
+    readers import this module too."""
+    return re.compile(rf""", ([A-Za-z_][A-Za-z0-9_.-]*+)=((?:[^\s"'{{}}()\[\],/]++|{_STRING}|{_bracketed(3)})++)(?=,|\Z)""")
 
 
 @lru_cache
@@ -77,8 +82,9 @@ def value_end(text: str, pos: int) -> int:
 def read_attributes(text: str, pos: int) -> tuple[list[Attribute], int]:
     """All of `, key=value, key=value` from here, and the position after them."""
     attributes: list[Attribute] = []
+    match = _usual().match
     while True:
-        usual = _USUAL.match(text, pos)
+        usual = match(text, pos)
         if usual:
             attributes.append(Attribute(usual[1], *usual.span(2)))
             pos = usual.end()

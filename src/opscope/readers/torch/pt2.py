@@ -21,16 +21,11 @@ from opscope.readers.torch.names import calls_of_text
 from opscope.readers.torch.pt2_graph import effects, read_graphs, signature, stored_names
 
 ENTRY = "main"
-ZIP_MAGIC = b"PK\x03\x04"
 OLD_PROGRAM = "serialized_exported_program.json"
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError, UnicodeError, NotImplementedError,
 )  # fmt: skip
 """What zipfile raises for archives that are damaged, encrypted or compressed in other ways."""
-
-
-def is_archive(source: Source) -> bool:
-    return source.head.startswith(ZIP_MAGIC)
 
 
 def members(source: Source) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from opscope.analysis.enrich import enrich, enrich_for_picture
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
-from opscope.analysis.inside import is_module
 from opscope.errors import OpscopeError, SourceError
 from opscope.naming import suggest
 from opscope.program import Graph, Program
@@ -65,6 +64,8 @@ def _attributes(program: Program) -> list[str]:
 
 def _module(program: Program, name: str, options: ViewOptions) -> str:
     """A hint if a module has that name."""
+    from opscope.analysis.inside import is_module
+
     return f"; it is a module: {options.spelled('inside', name)}" if is_module(program, name) else ""
 
 

@@ -13,7 +13,6 @@ from opscope.render.draw import host
 from opscope.render.draw.check_options import check_options, checked_graph
 from opscope.render.draw.styling import only_one, style_rules
 from opscope.render.wire.program import encode_wire
-from opscope.render.wire.recording import encode_recording
 from opscope.view_options import ViewOptions
 
 _WITHOUT_NUMBERS = frozenset(
@@ -61,8 +60,13 @@ def draw(
     if progress:
         progress(0)
     details = options.style is not None or bool(options.node_data or options.label) or (options.colour_by or "").startswith("attr:")
-    enriched = enrich_for_picture if {row.name for row in options.given} <= _WITHOUT_NUMBERS else enrich
-    wire = encode_recording(source) if isinstance(source, Recording) else encode_wire(enriched(program), details)
+    if isinstance(source, Recording):
+        from opscope.render.wire.recording import encode_recording  # which compares passes, with much that no other picture needs
+
+        wire = encode_recording(source)
+    else:
+        enriched = enrich_for_picture if {row.name for row in options.given} <= _WITHOUT_NUMBERS else enrich
+        wire = encode_wire(enriched(program), details)
     request = _request(options) | {"as": as_}
     if form == "drawio":  # edges in one piece, between their boxes
         request |= {"wrap": False, "legend": False}
