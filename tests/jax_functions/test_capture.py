@@ -258,6 +258,18 @@ def test_what_is_not_jax_is_refused_with_one_line() -> None:
         opscope.capture(lambda x: x, jnp.ones(2), stag="hlo")
 
 
+def test_a_function_that_raises_is_refused_with_its_error_and_line() -> None:
+    """It was called an internal error of opscope's, to be reported."""
+
+    def broken(x: jax.Array) -> jax.Array:
+        raise ValueError(f"no layer for {x.shape}")
+
+    line = broken.__code__.co_firstlineno + 1
+    for function in (broken, jax.jit(broken), jax.grad(broken), lambda x: jax.jit(broken)(x)):
+        with pytest.raises(opscope.OpscopeError, match=rf"could not trace .*: ValueError: no layer for \(3,\), at test_capture.py:{line}$"):
+            opscope.capture(function, jnp.ones(3))
+
+
 def test_the_classic_example_writes_its_text_and_pictures(tmp_path: Path) -> None:
     import runpy
     import sys

@@ -97,10 +97,13 @@ def test_tables_of_modules(mlp: Any) -> None:
     for table in (opscope.summary(Net(), input_size=(4, 8)), opscope.summary(Net(), input_data=X)):
         rows = {row.label: row for row in table.rows}
         assert (rows["Dense_0"].parameters, rows["Dense_1"].parameters) == (8 * 16 + 16, 16 * 4 + 4)
+        assert [kind.shape for _, kind in rows["Dense_1"].layer.outputs] == [(4, 4)], "the result of the model"
         assert rows["Dense_0"].layer.flops == 2 * 4 * 8 * 16
         assert table.totals["parameters"] == 212 and table.totals["mult_adds"] == 4 * (8 * 16 + 16 * 4)
     rows = {row.label: row for row in opscope.summary(mlp, input_size=(8,)).rows}
     assert rows["layers.0: Linear"].parameters == 8 * 16 + 16
+    last = next(row for row in reversed([*rows.values()]) if row.label.endswith("Linear"))
+    assert [kind.shape for _, kind in last.layer.outputs] == [kind.shape for _, kind in rows["MLP"].layer.outputs], "it makes the result"
     with pytest.raises(opscope.OpscopeError, match="device applies to torch modules"):
         opscope.summary(mlp, input_size=(8,), device="cpu")
 

@@ -114,6 +114,33 @@ body {
     assert buffer_of(memory, "copy.1").why == "carried by loop"
 
 
+def test_the_stacks_of_a_scan_have_memory_of_their_own() -> None:
+    """A scan of a jaxpr reads stacks and fills others. As many of each had been taken for what a loop carries from one iteration to the
+    next: the weights and the values saved for backward were one buffer."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def loss(ws: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+        def layer(carry: jax.Array, w: dict[str, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            return jnp.tanh(carry @ w["a"]) @ w["b"], carry.mean()
+
+        y, means = jax.lax.scan(jax.checkpoint(layer), x, ws)
+        return (y**2).mean() + means.sum()
+
+    shapes = {"a": jnp.ones((5, 32, 64)), "b": jnp.ones((5, 64, 32))}, jnp.ones((8, 32))
+    step = jax.value_and_grad(loss)
+    memory = computed_memory(opscope.capture(step, *shapes))
+    saved = [buffer for buffer in memory.buffers if buffer.kind == "saved"]
+    assert [str(buffer.type) for buffer in saved] == ["f32[5, 8, 32]", "f32[8, 32]"], "the input of each layer, and 2·y"
+    arguments = [buffer for buffer in memory.buffers if buffer.name in ("ws['a']", "ws['b']", "x")]
+    assert len({buffer.slot for buffer in [*arguments, *saved]}) == 5
+    body = min(buffer.born for buffer in memory.buffers if buffer.graph == "scan.2")
+    stacks = [buffer for buffer in memory.buffers if buffer.name in ("scan.2{1}", "scan.2{2}")]
+    assert [buffer.born for buffer in stacks] == [body, body], "filled from the first iteration on"
+    plan = jax.jit(step).lower(*shapes).compile().memory_analysis()
+    assert memory.peak_bytes >= plan.argument_size_in_bytes + plan.output_size_in_bytes - 16
+
+
 def test_an_update_of_a_part_happens_in_place_also_in_a_fusion() -> None:
     memory = memory_of(
         """

@@ -253,9 +253,11 @@ def test_parameters_without_a_gradient_are_named_in_joint_graphs_and_tables() ->
         def __init__(self) -> None:
             super().__init__()
             self.kept, self.cut, self.unused = nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False)
+            self.tied = nn.Linear(2, 2, bias=False)
+            self.tied.weight = self.kept.weight  # counts once
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.kept(x) + self.cut(x).detach()
+            return self.tied(self.kept(x)) + self.cut(x).detach()
 
     class Unused(Cut):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -160,6 +160,40 @@ def test_inputs_objects_and_settings_are_as_before(name: str) -> None:
     assert (memory.calls, memory.seen, memory.total.tolist()) == (0, [], [0.0, 0.0])
 
 
+class Noisy(nn.Module):
+    """Every call takes random numbers from generators of the module's own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.torch_numbers = torch.Generator().manual_seed(1)
+        self.others: dict[str, Any] = {
+            "python": random.Random(2),
+            "numpy": np.random.default_rng(3),
+            "older numpy": np.random.RandomState(4),
+            "system": random.SystemRandom(),
+        }
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scale = self.others["python"].random() + float(self.others["numpy"].random()) + float(self.others["older numpy"].randn())
+        self.others["system"].random()
+        return self.layer(x) * scale + torch.randn(2, generator=self.torch_numbers)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_generators_of_a_model_are_where_they_were(name: str) -> None:
+    x = torch.ones(3, 2)
+    untouched, model = Noisy(), Noisy()
+    model.load_state_dict(untouched.state_dict())
+    LOOKS[name](model, x)
+    if name not in ("summary", "measure"):  # they take modules
+        numbers = model.torch_numbers
+        LOOKS[name](lambda x: x + torch.randn(2, generator=numbers).requires_grad_(), x)
+    with torch.no_grad():
+        assert torch.equal(model(x), untouched(x))
+        assert torch.equal(model(x), untouched(x)), "the second number of a pair that RandomState makes"
+
+
 def may_refuse(look: str) -> AbstractContextManager[None]:
     """AOTAutograd refuses a batch norm that is not a submodule, but only after it has counted the batch."""
     return suppress(opscope.OpscopeError) if look in ("joint", "measure") else nullcontext()

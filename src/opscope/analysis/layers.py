@@ -50,7 +50,7 @@ def layers_of(program: Program) -> Measured:
         if node.role in ("op", "output") and node.attrs.get(DIRECTION_ATTR) not in (RECOMPUTED, BACKWARD):
             layers.operation(graph, node)
     for name, index in graph.outputs:
-        layers.calls[0].outputs.update(_values(graph[name], index))
+        layers.result(graph[name], index)
     for node in graph.parameters:
         layers.parameter(graph, node)
     return layers.measured(program)
@@ -183,6 +183,12 @@ class _Layers:
             return None if trips is None else trips * sum(known)
         runs_once = control in ("call", "fusion") or plain_name(node.op) == "shard_map" or node.op.startswith("wrap")
         return sum(known) if runs_once or not any(known) else None
+
+    def result(self, source: Node, index: int) -> None:
+        """A value that the program returns leaves every group around its source."""
+        self.calls[0].outputs.update(_values(source, index))
+        if source.role == "op":
+            self._cross(source, index, ())
 
     def _cross(self, source: Node, index: int, into: Path) -> None:
         """Record a value as an output of the groups around its source and an input of those around its user, except common groups."""

@@ -16,7 +16,8 @@ from opscope.analysis.moved import by_number, parameter_number, size_of
 from opscope.memory.order import is_half
 from opscope.ops import facts_of, plain_name
 from opscope.ops.facts import LOOPS
-from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType, ValueRef
+from opscope.ops.loops import constants_of
+from opscope.program import WHOLE, Graph, Node, NodeKey, Program, TensorType, ValueRef, whole_number
 from opscope.recording.dumps.inductor_code import GENERATED_BY, IN_MEMORY_OF
 
 _FORWARDING = frozenset(["optimization_barrier", "opt_barrier", "domain", "add_dependency"])
@@ -51,6 +52,8 @@ class Aliases:
         """For each node, the values behind each of its outputs."""
         self.unchanged: dict[NodeKey, list[int]] = {}
         """For each loop, the values that it only reads."""
+        self.stacked: dict[NodeKey, list[int]] = {}
+        """For each loop, the stacks that its iterations fill part by part."""
         self._parent: list[int] = []
         self._is_generated = GENERATED_BY in program.attrs
         self._is_scheduled = program.attrs.get("is_scheduled") == "true"
@@ -168,14 +171,7 @@ class Aliases:
         results = self.outputs[graph.name, node.id]
         called = [self.program[each] for each in node.calls if each in self._names]
         if control in LOOPS:
-            carried = [names for ref in node.inputs for names in self.behind(graph.name, ref)]
-            for body in called:
-                self._pass(body, carried)
-                returned = self._returned(body)
-                if len(returned) == len(carried):  # not those of the condition
-                    self._same(returned, carried)
-                    self.unchanged[graph.name, node.id] = self._unchanged(body, carried, returned)
-            self._same(results, carried)
+            self._loop(graph, node, called)
             return
         branches = control == "cond"
         for number, body in enumerate(called):
@@ -188,6 +184,31 @@ class Aliases:
                 self._same(results, self._computed_in(body, returned))
             else:
                 self._same(results, returned)
+
+    def _loop(self, graph: Graph, node: Node, called: Sequence[Graph]) -> None:
+        results = self.outputs[graph.name, node.id]
+        given = [names for ref in node.inputs for names in self.behind(graph.name, ref)]
+        count = whole_number(node.attrs.get("num_carry"))
+        if count is not None:  # JAX's scan: constants, carried values, stacks
+            first = whole_number(node.attrs.get("num_consts")) or 0
+            carried = given[first : first + count]
+            for body in called:
+                self._same(self._given(body)[: first + count], given[: first + count])
+                self._same(self._returned(body)[:count], carried)
+            self.unchanged[graph.name, node.id] = [value for names in (*given[:first], *given[first + count :]) for value in names]
+            self.stacked[graph.name, node.id] = [value for names in results[count:] for value in names]
+            self._same(results[:count], carried)
+            return
+        of_condition, of_body = constants_of(node, "cond_nconsts"), constants_of(node, "body_nconsts")
+        carried = given[of_condition + of_body :]
+        for body in called:
+            returned = self._returned(body)
+            is_body = len(returned) == len(carried) and len(body.parameters) in (1, of_body + len(carried))
+            self._pass(body, [*(given[of_condition : of_condition + of_body] if is_body else given[:of_condition]), *carried])
+            if is_body:  # not the condition
+                self._same(returned, carried)
+                self.unchanged[graph.name, node.id] = self._unchanged(body, carried, returned)
+        self._same(results, carried)
 
     def _unchanged(self, body: Graph, carried: Sequence[Names], returned: Sequence[Names]) -> list[int]:
         """What is carried and returned by each iteration as it was given."""

@@ -94,6 +94,8 @@ def _lifetimes(program: Program, order: Order, aliases: Aliases) -> tuple[list[S
                 last[value] = max(last[value], position)
             for value in aliases.unchanged.get((graph.name, node.id), ()):
                 last[value] = max(last[value], order.position[graph.name, node.id])
+            for value in aliases.stacked.get((graph.name, node.id), ()):
+                first[value] = position
             for condition in order.conditions(node):
                 for value in aliases.arguments(program[condition]):
                     last[value] = max(last[value], order.end[condition])

@@ -7,6 +7,7 @@ form) or `optimized` (what XLA compiled it to).
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -26,6 +27,7 @@ from opscope.readers.mlir import read_mlir
 from opscope.readers.result_paths import paths_of_tree, results_attr
 
 STAGES = ("jaxpr", "stablehlo", "hlo", "optimized")
+_HERE = Path(__file__).parents[2]
 _OPTIONS = ("stage", "static_argnums", "static_argnames", "donate_argnums", "compiler_options")
 
 
@@ -87,10 +89,10 @@ def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, st
     try:
         traced = function.trace(*args, **kwargs)  # type: ignore[attr-defined]
         return getattr(traced, "traced", traced)  # nnx.jit wraps what jax.jit returns
-    except TypeError as error:
-        about_types = "not a valid JAX type" in str(error) or "abstract array" in str(error)
-        hint = " Use static_argnums= for arguments that are not arrays." if about_types else ""
-        raise OpscopeError(f"JAX could not trace {getattr(function, '__name__', function)}: {_first_line(error)}{hint}") from error
+    except OpscopeError:
+        raise
+    except Exception as error:  # tracing runs the user's function, which may raise anything
+        raise OpscopeError(f"JAX could not trace {getattr(function, '__name__', function)}: {_reason(error)}") from error
 
 
 @cache
@@ -100,7 +102,7 @@ def _exclude_opscope_frames() -> None:
         from jax._src.source_info_util import register_exclusion
     except ImportError:
         return
-    register_exclusion(str(Path(__file__).parents[2]))
+    register_exclusion(str(_HERE))
 
 
 def _from_stage_object(obj: Any, stage: str | None) -> Program | None:
@@ -195,5 +197,13 @@ def _arguments(traced: Any, values: Any = ()) -> list[dict[str, Any]]:
     return arguments
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def _reason(error: Exception) -> str:
+    """The first line of an error, and what would help, or the line of the user's that raised it."""
+    words = next(iter(str(error).splitlines()), "")
+    if not isinstance(error, TypeError):
+        words = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    if "not a valid JAX type" in words or "abstract array" in words:
+        return f"{words} Use static_argnums= for arguments that are not arrays."
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    own = [(path, line) for path, line in frames if _HERE not in path.parents and "site-packages" not in path.parts]
+    return f"{words.rstrip('.')}, at {own[-1][0].name}:{own[-1][1]}" if own else words

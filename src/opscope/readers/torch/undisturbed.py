@@ -5,15 +5,16 @@ from __future__ import annotations
 import random
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from operator import is_
 from types import ModuleType
 from typing import Any
 
-from opscope.readers.torch.function_modules import modules_of_function
+from opscope.readers.torch.function_state import state_of_function
 from opscope.readers.torch.module_calls import can_be_hooked
+from opscope.readers.torch.random_sources import random_sources, rewind
 
 _CONTAINERS: tuple[Any, ...] = (OrderedDict, dict, list, set, deque)
 _IMMUTABLE: tuple[Any, ...] = (tuple, frozenset)
@@ -24,14 +25,14 @@ _PLAIN: frozenset[type] = frozenset([str, int, float, bool, bytes, type(None)])
 @contextmanager
 def same_state(module: Any, *inputs: Any) -> Iterator[None]:
     """Restore, on exit, the class and attributes of every module and object in reach of a module and its inputs, the contents of every
-    container, and every tensor that is not a parameter.
+    container, every tensor that is not a parameter, and every generator of random numbers.
 
     Everything has to be restored: transformers records in an attribute that its hooks are installed, and the hooks themselves are in
     the dicts of other modules. A model may write into its inputs, too: an activation in place, a cache of keys and values.
     """
     import torch
 
-    reach = _Reach([module, *modules_of_function(getattr(module, "opscope_function", None)), *inputs])
+    reach = _Reach([module, *state_of_function(getattr(module, "opscope_function", None)), *inputs])
     classes = [(part, type(part)) for part in reach.modules]
     values = [(tensor, tensor.detach().clone()) for tensor in reach.tensors if _can_be_compared(tensor)]
     try:
@@ -47,6 +48,8 @@ def same_state(module: Any, *inputs: Any) -> Iterator[None]:
         for tensor, value in values:  # the statistics of a batch norm
             if not torch.equal(tensor, value):
                 tensor.data.copy_(value)  # not as an operation, so that the user's graphs that saved it stay valid
+        for put_back in reach.rewinds:
+            put_back()
 
 
 @contextmanager
@@ -89,8 +92,8 @@ def _can_be_compared(tensor: Any) -> bool:
 
 
 class _Reach:
-    """What can be reached from some objects: modules, the contents of all containers (attributes, hooks, a list in a dict), and tensors
-    except parameters, which no forward changes and which may be too large to copy."""
+    """What can be reached from some objects: modules, the contents of all containers (attributes, hooks, a list in a dict), tensors
+    except parameters, which no forward changes and which may be too large to copy, and generators of random numbers."""
 
     def __init__(self, roots: list[Any]) -> None:
         import torch
@@ -98,6 +101,9 @@ class _Reach:
         self.modules: list[Any] = []
         self.contents: list[tuple[Any, list[Any]]] = []
         self.tensors: list[Any] = []
+        self.rewinds: list[Callable[[], Any]] = []
+        sources = random_sources()
+        followed = (torch.Tensor, torch.nn.Module, *_CONTAINERS, *_IMMUTABLE, *sources)
         visited: dict[int, Any] = {}  # keeps each item alive, so that its id is not reused
         waiting = list(roots)
         while waiting:
@@ -108,6 +114,10 @@ class _Reach:
             if isinstance(item, torch.Tensor):
                 if not isinstance(item, torch.nn.Parameter):
                     self.tensors.append(item)
+                continue
+            if isinstance(item, sources):
+                if put_back := rewind(item):
+                    self.rewinds.append(put_back)
                 continue
             inner: list[Any] = []
             if isinstance(item, torch.nn.Module):
@@ -121,13 +131,7 @@ class _Reach:
                     self.contents.append((item, inner))
             if type(item) not in _CONTAINERS:  # a module, an object, or a subclass of a container, which may have attributes too
                 inner = [*inner, getattr(item, "__dict__", None)]
-            waiting.extend([value for value in inner if type(value) not in _PLAIN and _is_followed(value)])
-
-
-def _is_followed(value: Any) -> bool:
-    import torch
-
-    return isinstance(value, (torch.Tensor, torch.nn.Module, *_CONTAINERS, *_IMMUTABLE)) or _keeps_state(value)
+            waiting.extend([value for value in inner if type(value) not in _PLAIN and (isinstance(value, followed) or _keeps_state(value))])
 
 
 def _keeps_state(value: Any) -> bool:

@@ -21,7 +21,10 @@ def untrained_note(parameters: Iterable[tuple[str, Any]], reached: set[int], rea
 
     `reached` has the ids of the tensors that the gradient arrives at; `reason` says why it does not arrive at another.
     """
-    trainable = [(name, tensor) for name, tensor in parameters if tensor.requires_grad]
+    by_tensor: dict[int, tuple[str, Any]] = {}  # tied parameters are one
+    for name, tensor in parameters:
+        by_tensor.setdefault(id(tensor), (name, tensor))
+    trainable = [(name, tensor) for name, tensor in by_tensor.values() if tensor.requires_grad]
     missing = [(name, tensor) for name, tensor in trainable if id(tensor) not in reached]
     if not missing:
         return None

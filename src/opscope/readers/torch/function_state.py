@@ -1,4 +1,4 @@
-"""The modules that a function uses without taking them as arguments."""
+"""What a function uses and may change without taking it as an argument: modules, and generators of random numbers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from opscope.readers.torch.random_sources import random_sources
 
-def modules_of_function(function: Any) -> list[Any]:
-    """Modules in its closure and bound arguments, and in the globals used by its code and by functions of the same file."""
+def state_of_function(function: Any) -> list[Any]:
+    """Modules and generators in its closure and bound arguments, and in the globals used by its code and by functions of the same file."""
     import torch
 
-    modules: list[Any] = []
+    kinds = (torch.nn.Module, *random_sources())
+    found: list[Any] = []
     visited: dict[int, Any] = {}  # keeps each item alive, so that its id is not reused
     waiting: list[Any] = [function]
     while waiting:
@@ -20,8 +22,8 @@ def modules_of_function(function: Any) -> list[Any]:
         if id(item) in visited:
             continue
         visited[id(item)] = item
-        if isinstance(item, torch.nn.Module):
-            modules.append(item)
+        if isinstance(item, kinds):
+            found.append(item)
         elif isinstance(item, FunctionType):
             waiting.extend(_values(item))
         elif isinstance(item, MethodType):
@@ -32,7 +34,7 @@ def modules_of_function(function: Any) -> list[Any]:
             waiting.extend(item.values() if isinstance(item, dict) else item)
         elif item is function:  # a callable object
             waiting.extend(getattr(item, "__dict__", {}).values())
-    return modules
+    return found
 
 
 def _values(function: FunctionType) -> Iterator[Any]:
