@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT, load_file
@@ -120,8 +121,8 @@ def test_the_stacks_of_a_scan_have_memory_of_their_own() -> None:
     jax = pytest.importorskip("jax")
     jnp = jax.numpy
 
-    def loss(ws: dict[str, jax.Array], x: jax.Array) -> jax.Array:
-        def layer(carry: jax.Array, w: dict[str, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def loss(ws: dict[str, Any], x: Any) -> Any:
+        def layer(carry: Any, w: dict[str, Any]) -> tuple[Any, Any]:
             return jnp.tanh(carry @ w["a"]) @ w["b"], carry.mean()
 
         y, means = jax.lax.scan(jax.checkpoint(layer), x, ws)

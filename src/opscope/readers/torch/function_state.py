@@ -9,6 +9,7 @@ from typing import Any
 
 from opscope.readers.torch.random_sources import random_sources
 
+
 def state_of_function(function: Any) -> list[Any]:
     """Modules and generators in its closure and bound arguments, and in the globals used by its code and by functions of the same file."""
     import torch
