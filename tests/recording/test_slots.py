@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.compared import compared, program, replaced, undecided
+from support.hlo_texts import parse
 
 from opscope.cli.diff import diff_lines
 from opscope.program import Program, ProgramBuilder, TensorType
@@ -388,3 +389,82 @@ def program_of_views(op: str) -> Program:
     graph.node(f"{op}_2", f"aten.{op}.default", [(f"{op}_1", 0)], [kinds[2]])
     graph.node("neg", "aten.neg.default", [(f"{op}_2", 0)], [kinds[2]])
     return builder.build()
+
+
+def test_an_operation_made_anew_is_itself_though_other_new_ones_take_it_too() -> None:
+    """As layout normalization does it: all operations have another shape, and bitcasts give the old one where it is needed."""
+    difference = compared(
+        """%multiply.1 = f32[8]{0} multiply(%x, %y)
+           %slice.2 = f32[4]{0} slice(%multiply.1), slice={[0:4]}
+           %negate.3 = f32[4]{0} negate(%slice.2)
+           %slice.4 = f32[4]{0} slice(%multiply.1), slice={[4:8]}
+           %abs.5 = f32[4]{0} abs(%slice.4)
+           ROOT %root.6 = f32[4]{0} subtract(%negate.3, %abs.5)""",
+        """%bitcast.7 = f32[8,1]{1,0} bitcast(%x)
+           %bitcast.8 = f32[8,1]{1,0} bitcast(%y)
+           %multiply.9 = f32[8,1]{1,0} multiply(%bitcast.7, %bitcast.8)
+           %slice.10 = f32[4,1]{1,0} slice(%multiply.9), slice={[0:4], [0:1]}
+           %negate.11 = f32[4,1]{1,0} negate(%slice.10)
+           %bitcast.12 = f32[4]{0} bitcast(%negate.11)
+           %slice.13 = f32[4,1]{1,0} slice(%multiply.9), slice={[4:8], [0:1]}
+           %abs.14 = f32[4,1]{1,0} abs(%slice.13)
+           %bitcast.15 = f32[4]{0} bitcast(%abs.14)
+           ROOT %root.6 = f32[4]{0} subtract(%bitcast.12, %bitcast.15)""",
+    )
+    pairs = {(a, b) for (_, a), (_, b) in difference.pairs()}
+    assert pairs >= {("multiply.1", "multiply.9"), ("slice.2", "slice.10"), ("negate.3", "negate.11"), ("slice.4", "slice.13")}
+
+
+def test_what_gives_the_old_value_of_another_operation_replaced_nothing_else() -> None:
+    """Both copies take the concatenation, which was made anew; the bitcast behind it gives what the concatenation gave."""
+    difference = compared(
+        """%concatenate.1 = f32[8,2]{0,1} concatenate(%x, %y), dimensions={1}
+           %copy.2 = f32[8,2]{1,0} copy(%concatenate.1)
+           %copy.3 = f32[8,2]{1,0} copy(%concatenate.1)
+           %bitcast.4 = f32[16]{0} bitcast(%copy.2)
+           %bitcast.5 = f32[2,8]{1,0} bitcast(%copy.3)
+           ROOT %tuple.6 = (f32[16]{0}, f32[2,8]{1,0}) tuple(%bitcast.4, %bitcast.5)""",
+        """%concatenate.7 = f32[2,8]{1,0} concatenate(%x, %y), dimensions={0}
+           %transpose.8 = f32[8,2]{1,0} transpose(%concatenate.7), dimensions={1,0}
+           %bitcast.9 = f32[8,2]{0,1} bitcast(%concatenate.7)
+           %bitcast.10 = f32[2,8]{1,0} bitcast(%bitcast.9)
+           %transpose.11 = f32[8,2]{1,0} transpose(%bitcast.10), dimensions={1,0}
+           %bitcast.4 = f32[16]{0} bitcast(%transpose.8)
+           %bitcast.5 = f32[2,8]{1,0} bitcast(%transpose.11)
+           ROOT %tuple.6 = (f32[16]{0}, f32[2,8]{1,0}) tuple(%bitcast.4, %bitcast.5)""",
+    )
+    assert not any("bitcast.9" in new for old, new in replaced(difference) if old != ["concatenate.1"])
+
+
+def test_what_is_computed_in_a_fusion_now_did_not_replace_its_parameter() -> None:
+    def text(parameter: str, inner: str, outer: str) -> str:
+        return f"""HloModule m
+
+%inside ({parameter}) -> f32[8] {{
+{inner}
+  %abs.1 = f32[8]{{0}} abs(%VALUE)
+  ROOT %subtract.2 = f32[8]{{0}} subtract(%VALUE, %abs.1)
+}}
+
+ENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {{
+  %x = f32[8]{{0}} parameter(0)
+  %y = f32[8]{{0}} parameter(1)
+{outer}
+  %fusion.9 = f32[8]{{0}} fusion(%PASSED), kind=kLoop, calls=%inside
+  ROOT %add.10 = f32[8]{{0}} add(%fusion.9, %negate.5)
+}}
+"""
+
+    product = 'custom-call(%x, %y), custom_call_target="dot'
+    outer = f"""  %product.3 = f32[2,4]{{1,0}} {product}"
+  %bitcast.4 = f32[8]{{0}} bitcast(%product.3)
+  %negate.5 = f32[8]{{0}} negate(%bitcast.4)"""
+    inner = """  %q = f32[2,4]{1,0} parameter(0)
+  %bitcast.6 = f32[8]{0} bitcast(%q)
+  %negate.7 = f32[8]{0} negate(%bitcast.6)"""
+    before = text("p: f32[8]", "  %p = f32[8]{0} parameter(0)", outer)
+    after = text("q: f32[2,4]", inner, f'{outer}\n  %product.8 = f32[2,4]{{1,0}} {product}_and_more"')
+    before = before.replace("VALUE", "p").replace("PASSED", "negate.5")
+    after = after.replace("VALUE", "negate.7").replace("PASSED", "product.8")
+    difference = diff_passes(parse(before), parse(after), ids="names")
+    assert not [match for match in difference.replaced if ("inside", "p") in match.a]

@@ -102,6 +102,11 @@ class Pairs:
         self.fresh.append(x)
         return 1
 
+    def part(self, x: int, y: int) -> None:
+        """Take back a match."""
+        self.counterpart_a[x] = self.counterpart_b[y] = self.name_a[x] = self.name_b[y] = FREE
+        self.evidence[x] = ""
+
     def may_be_same(self, x: int, y: int) -> bool:
         """A node of one compilation stays where it is. What was dead is not used again. Of parts of a value that has more or fewer of them
         now, only users know which is which."""

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
+from opscope.ops import plain_name
 from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import CERTAIN, FREE, Pairs, is_part
@@ -17,6 +18,8 @@ from opscope.recording.match.values import passed
 
 _CALLS = frozenset(("fusion", "call"))
 """Operations whose operands are the parameters of what they call."""
+_REARRANGED = frozenset(("bitcast", "reshape", "transpose", "copy", "view", "permute"))
+"""Operations that give the same elements in another order or shape."""
 _SUMS = frozenset(("all-reduce", "all-reduce-start", "all-reduce-done"))
 _FARTHEST = 16
 """Through so many nodes that are gone, a node is looked for that was bypassed."""
@@ -46,12 +49,16 @@ class _Slots:
     def __init__(self, pairs: Pairs, copies: dict[int, int], merged: Container[int], made_anew: bool) -> None:
         self._pairs, self._copies, self._made_anew = pairs, copies, made_anew
         copied = set(copies.values())
+        self._guessed = self._without_guesses(copied) if made_anew else []
+        """Pairs that only similarity matched. A slot says more, so that they are free until all slots are known."""
         self._gone = {x for x, y in enumerate(pairs.counterpart_a) if y == FREE and x not in copied and x not in merged}
         self._new = {y for y, x in enumerate(pairs.counterpart_b) if x == FREE and y not in copies}
         self._tied = dict(self._by_place()) if made_anew else {}
         """{node that is gone: new node that alone is at its place in the user's program}, whatever it does."""
         self._ends = {*self._tied, *(~y for y in self._tied.values())}
         """Nodes that a value is not followed beyond."""
+        self._old_value: dict[int, int] = {}
+        """{operation that was made anew: node that gives its old value, to what else was made anew}."""
         self._passed: dict[int, int] | None = None
         """{parameter of b: node whose value its caller passes}, made if a replacement needs it."""
         self._passed_before: dict[int, int] | None = None
@@ -89,6 +96,7 @@ class _Slots:
             )
             if all(candidates):
                 undecided[candidates] = None
+        self._pair_guessed(instead)
         unsure = [(xs, ys) for xs, ys in undecided if not any(instead.get(x) for x in xs)]
         for xs, ys in unsure:
             wholes = {self._chain(self._pairs.b, y, self._new)[-1] for y in ys}
@@ -96,6 +104,21 @@ class _Slots:
                 for x in xs:
                     instead[x].update(wholes)
         return [*self._groups(instead), *self._completed(), *(Replacement(xs, ys, False) for xs, ys in unsure)]
+
+    def _without_guesses(self, copied: Container[int]) -> list[tuple[int, int]]:
+        pairs = self._pairs
+        guessed = [(x, y) for x, y in enumerate(pairs.counterpart_a) if y >= 0 and pairs.evidence[x] == _GUESSED and x not in copied]
+        for x, y in guessed:
+            pairs.part(x, y)
+        return guessed
+
+    def _pair_guessed(self, instead: dict[int, set[int]]) -> None:
+        """Match again what nothing said more about."""
+        taken = {y for ys in instead.values() for y in ys}
+        for x, y in self._guessed:
+            if not instead.get(x) and y not in taken and self._pairs.pair(x, y, _GUESSED):
+                self._gone.discard(x)
+                self._new.discard(y)
 
     def _witness(self, x: int, y: int) -> _Witness:
         return _operands(self._pairs.a, x), _operands(self._pairs.b, y), commutes(self._pairs.b.nodes[y])
@@ -126,7 +149,7 @@ class _Slots:
         for x, y in enumerate(pairs.counterpart_a):
             if y < 0 or kind_a[x] == kind_b[y] or pairs.evidence[x] in CERTAIN or pairs.evidence[x] == _GUESSED:
                 continue
-            taken = set(given.get(x, ()))
+            taken = {*given.get(x, ()), *([self._old_value[x]] if x in self._old_value else ())}
             for user in dict.fromkeys(edge // TAGS for edge in a.users[x]):
                 if (stays := pairs.counterpart_a[user]) >= 0 and pairs.evidence[user] != _GUESSED:
                     olds, news = self._left_over(_operands(a, user), _operands(b, stays))
@@ -215,7 +238,10 @@ class _Slots:
     def _is_bypassed(self, x: int, y: int) -> bool:
         """Whether consumers now take what the node itself took, perhaps through others that are gone: it was left out, and nothing
         replaced it. If that one does something else now, it took over the work: a sum of sums. A parameter of a fusion takes what its
-        caller passes."""
+        caller passes, so that what computes this inside the fusion now did not replace the parameter."""
+        a, b = self._pairs.a, self._pairs.b
+        if a.nodes[x].is_argument and a.callers[a.graph[x]] and not b.nodes[y].is_argument:
+            return True
         origin = self._pairs.counterpart_b[y] if y not in self._copies else self._copies[y]
         if origin < 0 or not self._is_same_work(origin, y):
             return False
@@ -256,16 +282,29 @@ class _Slots:
         that computes more than this value is another operation."""
         if y not in self._new or not self._made_anew:
             return None
-        old, chain = self._chain(self._pairs.a, x, self._gone)[-1], self._chain(self._pairs.b, y, self._new)
-        new = chain[-1]
-        op_a, op_b = self._pairs.labels.of["op"]
-        is_shared = any(len(self._pairs.b.users[i]) > 1 for i in chain[1:])
-        same_form = op_a[old] == op_b[new] and len(self._pairs.a.operands[old]) == len(self._pairs.b.operands[new])
-        if is_shared or not same_form or not self._pairs.may_be_same(old, new) or not self._pairs.pair(old, new, "slot"):
+        a, b, pairs = self._pairs.a, self._pairs.b, self._pairs
+        op_a, op_b = pairs.labels.of["op"]
+        olds, news = self._rearranged(a, x, self._gone), self._rearranged(b, y, self._new)
+        if op_a[olds[-1]] != op_b[news[-1]] or _elements(a, olds[-1]) != _elements(b, news[-1]):
+            olds, news = self._chain(a, x, self._gone), self._chain(b, y, self._new)
+            if any(len(b.users[i]) > 1 for i in news[1:]):
+                return None
+        old, new = olds[-1], news[-1]
+        same_form = op_a[old] == op_b[new] and len(a.operands[old]) == len(b.operands[new])
+        if not same_form or not pairs.may_be_same(old, new) or not pairs.pair(old, new, "slot"):
             return None
         self._gone.remove(old)
         self._new.remove(new)
         return old, new
+
+    def _rearranged(self, side: Side, i: int, among: Container[int]) -> list[int]:
+        """The node, and what it only rearranges, as far as that belongs to the replacement too."""
+        chain = [i]
+        while plain_name(side.nodes[i].op) in _REARRANGED and (i := side.operands[i][0] // TAGS) in among and i not in chain:
+            if (i if side is self._pairs.a else ~i) in self._ends:
+                break
+            chain.append(i)
+        return chain
 
     def _is_same_work(self, x: int, y: int) -> bool:
         """Whether two nodes do the same. A replacement that does consumes what the node consumed, so that it is a witness itself."""
@@ -281,7 +320,7 @@ class _Slots:
                 if y not in self._new:
                     ended[y].append(x)
                     continue
-                olds, news = self._chain(self._pairs.a, x, self._gone), self._chain(self._pairs.b, y, self._new)
+                olds, news = self._chain(self._pairs.a, x, self._gone), self._without_old_value(self._chain(self._pairs.b, y, self._new))
                 one_by_one = len(olds) > 1 and self._types(self._pairs.a, olds) == self._types(self._pairs.b, news)
                 for at, new in enumerate(news):
                     self._replaced[new].update(olds[at : at + 1] if one_by_one else olds)
@@ -293,6 +332,18 @@ class _Slots:
         by_first = sorted(alike.items(), key=lambda item: (item[0][0], -len(item[0]), item[1]))
         yield from (Replacement(xs, tuple(sorted(ys))) for xs, ys in by_first)
         yield from (Replacement(tuple(sorted(xs)), (y,)) for y, xs in ended.items())
+
+    def _without_old_value(self, chain: list[int]) -> list[int]:
+        """The chain up to what gives the old value of an operation behind it that was made anew: that replaced nothing else."""
+        a, b, pairs = self._pairs.a, self._pairs.b, self._pairs
+        behind = b.operands[chain[-1]]
+        made_anew = pairs.counterpart_b[behind[0] // TAGS] if behind and is_part(b.nodes[chain[-1]].op) else FREE
+        if made_anew < 0 or pairs.evidence[made_anew] in CERTAIN:
+            return chain
+        at = next((at for at in range(len(chain) - 1, 0, -1) if b.nodes[chain[at]].outputs == a.nodes[made_anew].outputs), len(chain))
+        if at < len(chain):
+            self._old_value[made_anew] = chain[at]
+        return chain[:at]
 
     def _types(self, side: Side, chain: Sequence[int]) -> list[object]:
         return [side.nodes[i].outputs for i in chain]
@@ -309,9 +360,9 @@ class _Slots:
     def _add_inner_new(self) -> None:
         """Add new nodes that only new nodes of one replacement use: they replaced what all of these did. Of parts of a value, only if that
         holds for the whole value."""
-        b = self._pairs.b
+        b, others = self._pairs.b, set(self._old_value.values())
         for y in sorted(self._new, reverse=True):
-            if y in self._replaced or b.nodes[y].is_argument:  # an argument is not computed here
+            if y in self._replaced or y in others or b.nodes[y].is_argument:  # an argument is not computed here
                 continue
             whole = self._chain(b, y, self._new)[-1]
             users = {edge // TAGS for i in {y, whole} for edge in b.users[i]} - {y}
@@ -338,6 +389,10 @@ class _Slots:
 
 def _common(sets: Sequence[set[int]]) -> set[int]:
     return set.intersection(*sets) if sets else set()
+
+
+def _elements(side: Side, i: int) -> list[int | None]:
+    return [output.elements for output in side.nodes[i].outputs]
 
 
 def _operands(side: Side, i: int) -> list[int]:
