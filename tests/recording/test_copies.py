@@ -249,3 +249,41 @@ def test_a_node_that_a_pass_made_for_another_operation_is_not_a_copy() -> None:
             ROOT %add.4 = f32[4,2]{{1,0}} add(%neg.2, %bitcast.3)""",
     )
     assert {id for _, id in difference.added} == {"bitcast.3", "add.4"} and difference.copied == 0
+
+
+def test_a_comparison_that_is_done_both_ways_round_is_copied_twice() -> None:
+    """As stable-sort-expander does it: the comparison of a sort goes into another one, with its values and with these exchanged."""
+
+    def compare(name: str, one: str, other: str, number: int) -> str:
+        return f"""  %abs.{number} = f32[] abs(%{one})
+  %abs.{number + 1} = f32[] abs(%{other})
+  {name} = pred[] compare(%abs.{number}, %abs.{number + 1}), direction=LT
+"""
+
+    first = f"""%order (p: f32[], q: f32[]) -> pred[] {{
+  %p = f32[] parameter(0)
+  %q = f32[] parameter(1)
+{compare("ROOT %less.3", "p", "q", 1)}}}
+
+"""
+    second = f"""%stable (v: f32[], w: f32[], i: s32[], k: s32[]) -> pred[] {{
+  %v = f32[] parameter(0)
+  %w = f32[] parameter(1)
+  %i = s32[] parameter(2)
+  %k = s32[] parameter(3)
+{compare("%less.6", "v", "w", 4)}{compare("%less.9", "w", "v", 7)}  %equal.10 = pred[] compare(%less.6, %less.9), direction=EQ
+  %earlier.11 = pred[] compare(%i, %k), direction=LT
+  ROOT %select.12 = pred[] select(%equal.10, %earlier.11, %less.6)
+}}
+
+"""
+    before = program("ROOT %sort.13 = f32[8]{0} sort(%x), dimensions={0}, to_apply=%order", first)
+    after = program(
+        """%iota.14 = s32[8]{0} iota(), iota_dimension=0
+           %sort.13 = (f32[8]{0}, s32[8]{0}) sort(%x, %iota.14), dimensions={0}, to_apply=%stable
+           ROOT %get-tuple-element.15 = f32[8]{0} get-tuple-element(%sort.13), index=0""",
+        first + second,
+    )
+    found = links(diff_passes(before, after, ids="names"))
+    assert found >= {("less.3", "less.6"), ("less.3", "less.9"), ("abs.1", "abs.4"), ("abs.1", "abs.7"), ("abs.2", "abs.8")}
+    assert ("abs.2", "abs.7") not in found and not any(new == "earlier.11" for _, new in found)

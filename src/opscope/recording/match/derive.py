@@ -20,6 +20,9 @@ _MOST_CANDIDATES = 64
 _FARTHEST = 16
 """Through so many callers, the graph is looked for that a new graph was taken from."""
 
+_FEWEST = 3
+"""Graphs with fewer operations are so simple that other nodes compute the same by chance."""
+
 
 def derive(pairs: Pairs) -> dict[int, int]:
     """{node of b: node of a} for free nodes of b."""
@@ -155,7 +158,55 @@ def _inlined(pairs: Pairs, copies: dict[int, int]) -> dict[int, int]:
             ([y for y in range(len(b)) if _origin(pairs, copies, y) == FREE], work_b, place[1]),
         )
     )
-    return {y: sources[key] for key, y in results.items() if key in sources and not b.nodes[y].is_argument}
+    by_place = {y: sources[key] for key, y in results.items() if key in sources and not b.nodes[y].is_argument}
+    return {**by_place, **_instances(pairs, copies, uncalled)}
+
+
+def _instances(pairs: Pairs, copies: dict[int, int], uncalled: list[int]) -> dict[int, int]:
+    """{free node of b: node of a} for what computes a whole graph again on any values: a comparison that is done both ways round."""
+    a, b = pairs.a, pairs.b
+    work_a, work_b = pairs.labels.of["work"]
+    by_work: dict[int, list[int]] = defaultdict(list)
+    for y in range(len(b)):
+        if b.operands[y] and _origin(pairs, copies, y) == FREE:
+            by_work[work_b[y]].append(y)
+    found: dict[int, int] = {}
+    for ga in uncalled:
+        outputs = a.graphs[ga].outputs
+        if len(outputs) != 1 or sum(bool(a.operands[x]) for x in a.members(ga)) < _FEWEST:
+            continue
+        root = a.first[ga] + a.graphs[ga].position[outputs[0][0]]
+        varying: set[int] = set()
+        for x in a.members(ga):
+            if a.nodes[x].is_argument or any(edge // TAGS in varying for edge in a.operands[x]):
+                varying.add(x)
+        for y in by_work.get(work_a[root], [])[:_MOST_CANDIDATES]:
+            same = _unified(pairs, root, y)
+            free = {other: x for x, other in same.items() if _origin(pairs, copies, other) == FREE and other not in found}
+            if all(other in free or x not in varying for x, other in same.items()):  # what is constant may be shared
+                found.update(free)
+    return found
+
+
+def _unified(pairs: Pairs, root: int, result: int) -> dict[int, int]:
+    """{node of a: node of b} if the second computes what the first does, where parameters may stand for anything; otherwise empty."""
+    a, b = pairs.a, pairs.b
+    work_a, work_b = pairs.labels.of["work"]
+    same, waiting = {root: result}, [root]
+    while waiting:
+        x = waiting.pop()
+        before, after = a.operands[x], b.operands[same[x]]
+        if work_a[x] != work_b[same[x]] or len(before) != len(after):
+            return {}
+        for one, other in zip(before, after, strict=True):
+            operand, now = one // TAGS, other // TAGS
+            if operand not in same:
+                same[operand] = now
+                if not a.nodes[operand].is_argument:
+                    waiting.append(operand)
+            if same[operand] != now or (one % TAGS != other % TAGS and not a.nodes[operand].is_argument):
+                return {}
+    return {x: y for x, y in same.items() if not a.nodes[x].is_argument}
 
 
 def _grouped(numbers: list[int], work: list[int], place: list[int]) -> dict[tuple[int, int], list[int]]:
