@@ -262,6 +262,18 @@ def test_a_file_that_is_dropped_onto_a_served_page_opens(server: Server, open_ad
     assert opened(viewer, 2)["program"] == "network"
 
 
+@pytest.mark.parametrize(("served", "offer"), [(True, "Drop files to open them"), (False, "Drop style rules or node data to apply them")])
+def test_a_dragged_file_is_told_what_this_page_takes(
+    server: Server, open_address: Open, open_file: Open, tmp_path: Path, served: bool, offer: str
+) -> None:
+    opscope.save(network(), tmp_path / "n.json")
+    viewer = open_address(server(tmp_path / "n.json")) if served else open_file(network())
+    drag = DROP.replace('"drop"', '"dragenter"')
+    viewer.page.evaluate(drag, [".app", [("step.hlo", "HloModule m")]])
+    shown = """() => getComputedStyle(document.querySelector("#opscope").shadowRoot.querySelector("main"), "::after").content"""
+    assert until(lambda: viewer.page.evaluate(shown).strip('"')) == offer
+
+
 def test_a_bad_file_that_is_dropped_onto_the_viewer_leaves_it_as_it_is(server: Server, open_address: Open, tmp_path: Path) -> None:
     opscope.save(network(), tmp_path / "n.json")
     viewer = open_address(server(tmp_path / "n.json"), faults=True)

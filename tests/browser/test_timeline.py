@@ -187,6 +187,22 @@ def test_filters_by_name_and_by_the_selected_node(viewer: Viewer) -> None:
     assert texts == ["dce"]
 
 
+def test_a_filter_by_operations_lists_passes_part_by_part(viewer: Viewer) -> None:
+    status = viewer.page.get_by_role("status", name="Passes searched")
+    asked = viewer.page.get_by_label("Filter passes")
+    everything = options(viewer).count()
+    asked.fill("op:")
+    asked.fill("op:dot")
+    viewer.idle()
+    found = [text.split("\n")[0] for text in options(viewer).all_inner_texts()]
+    assert found == ["precision"] and everything > 1
+    assert status.inner_text() == "", "it says how far it is only on its way"
+    viewer.page.get_by_role("button", name=re.compile("^First in pass")).wait_for()
+    asked.fill("op:nothing_of_this_name")
+    viewer.idle()
+    viewer.page.get_by_text("No pass matches.").wait_for()
+
+
 def test_the_passes_of_a_group_are_its_own_and_not_those_of_the_node_before(open_address: Open, tmp_path: Path) -> None:
     def program(first: str, second: str) -> Program:
         builder = opscope.ProgramBuilder("model", "main")

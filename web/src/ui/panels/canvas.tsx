@@ -35,6 +35,7 @@ export function Canvas({
   return (
     <main
       class="stage"
+      data-drop={session.options.files ? "Drop files to open them" : "Drop style rules or node data to apply them"}
       onDrop={(event) => {
         event.preventDefault();
         session.dropping.take(event.dataTransfer);

@@ -164,7 +164,7 @@ function Controls({ session, onClose }: { readonly session: Session; readonly on
           value={timeline.filter.text}
           onInput={(event) => void session.idle.during(timeline.filter.setText(event.currentTarget.value))}
         />
-        <span class="quiet" role="status" aria-label="Passes searched">
+        <span class="quiet-text" role="status" aria-label="Passes searched">
           {timeline.filter.lookedAt !== undefined && `searched ${timeline.filter.lookedAt} of ${timeline.rows.length}…`}
         </span>
       </div>
