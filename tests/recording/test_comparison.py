@@ -131,6 +131,13 @@ def test_diff_writes_pictures_and_pages(files: tuple[str, str], suffix: str, tmp
     assert target.stat().st_size > 1000
 
 
+def test_a_collapsed_group_of_a_picture_counts_what_the_diff_counts(files: tuple[str, str], tmp_path: Path) -> None:
+    picture = tmp_path / "diff.svg"
+    assert main(["diff", *files, "-o", str(picture), "--depth", "0"]) == 0
+    counts = opscope.diff(first(), second()).to_json()["counts"]
+    assert f">+{counts['added']} −{counts['removed']} ~{counts['changed']} in all<" in picture.read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,6 +1,9 @@
 /** Collapsed groups say how much changed in them: as many nodes as the legend counts, each in one box. */
 import { describe, expect, it } from "vitest";
-import { ADDED, CHANGED, MERGED, REMOVED } from "../../src/core/program/recording/marks";
+import { sameDiff } from "../../src/core/program/recording/diff";
+import { ADDED, CHANGED, countMarks, MERGED, REMOVED } from "../../src/core/program/recording/marks";
+import { markedProgram } from "../../src/core/program/recording/moment";
+import { EVIDENCE } from "../../src/core/program/recording/types";
 import { changeColours } from "../../src/core/scene/changePaints";
 import { buildView } from "../../src/core/view";
 import { makeProgram } from "../view/program";
@@ -22,7 +25,7 @@ const program = makeProgram([{ name: "main", nodes }], "main");
 const counts = (marked: Readonly<Record<string, number>>, fold: boolean, depth = 0) => {
   const marks = Uint8Array.from(nodes, ({ id }) => marked[id] ?? 0);
   const visible = buildView(program, { depth, fold, rules: { inlineSmall: false } });
-  const { corners } = changeColours(visible, marks);
+  const { corners } = changeColours(visible, { marks, counted: marks });
   return Object.fromEntries(visible.title.map((title, box) => [title, corners![box]]).filter(([, text]) => text));
 };
 
@@ -43,5 +46,25 @@ describe("the counts of changes", () => {
 
   it("are not on what is expanded: its boxes say it", () => {
     expect(counts(marked, false, 1)).toEqual({});
+  });
+
+  it("are those of the row of the pass: what replaced a node is counted, not its ghost, too", () => {
+    const before = makeProgram([{ name: "main", nodes: [{ id: "view", op: "view" }] }], "main");
+    const after = makeProgram([{ name: "main", nodes: [{ id: "other", op: "view" }] }], "main");
+    const node = Int32Array.of(0);
+    const none = new Int32Array(0);
+    const rows = { start: Int32Array.of(0, 1), value: node };
+    const diff = {
+      ...sameDiff(1),
+      counterpart: Int32Array.of(-1),
+      back: Int32Array.of(-1),
+      changed: node,
+      groups: { old: rows, new: rows, evidence: Uint8Array.of(EVIDENCE.indexOf("slot")), rule: [""] },
+      changes: new Map([[0, []]]),
+      byModule: [{ place: "", what: "", modules: 1, inside: false, added: none, changed: node, removed: none }],
+    };
+    const { marks, counted } = markedProgram(before, after, diff as never, "overlay");
+    expect([countMarks(marks)[CHANGED], countMarks(counted!)[CHANGED]]).toEqual([2, 1]);
+    expect(markedProgram(before, after, diff as never, "before").counted).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
 /** How boxes show what a pass did: colours, and counts on collapsed groups. */
 import { ADDED, CHANGED, MARK_NAMES, MERGED, REMOVED, SAME } from "../program/recording/marks";
+import type { Marked } from "../program/recording/moment";
 import { BoxKind, type Visible } from "../program/types";
 import { countText } from "../text/quantities";
 import type { Colours } from "./types";
@@ -11,9 +12,12 @@ export const MARK_PAINTS = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGE
 const GONE = (1 << REMOVED) | (1 << MERGED);
 
 /** What a picture shows of what a pass did to each node. */
-export function changeColours(visible: Visible, marks: Uint8Array): Pick<Colours, "paints" | "corners"> {
+export function changeColours(
+  visible: Visible,
+  { marks, counted }: Pick<Marked, "marks" | "counted">,
+): Pick<Colours, "paints" | "corners"> {
   const paints = markPaints(visible, marks);
-  return { paints, corners: changeCounts(visible, marks, paints) };
+  return { paints, corners: counted && changeCounts(visible, counted, paints) };
 }
 
 /** "+1 −8 ~4" for each collapsed group in which something changed; one that is new or gone says so by its colour. */

@@ -46,6 +46,8 @@ export interface PassShown {
   readonly remote: RemoteDetails | undefined;
   /** What happened to each node; undefined: unknown, or nothing happened. */
   readonly marks: Uint8Array | undefined;
+  /** Those that the row of the pass counts. */
+  readonly counted?: Uint8Array;
   /** How many nodes it changed. */
   readonly changed: number;
   readonly overlay: Overlay | undefined;
