@@ -64,6 +64,42 @@ def test_bisect_names_the_pass_that_only_one_of_them_has(dump: Path, tmp_path: P
     assert (data["differs"]["b"]["pass"], data["differs"]["a"], data["common"]["b"]["pass"]) == ("extra", data["same"]["a"], "fusion")
 
 
+def test_bisect_pairs_the_runs_of_a_dump_that_also_has_those_that_changed_nothing(
+    dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """XLA writes every run of a pass with `.+`, and with `.*` only those that changed something."""
+    every = write_dump(tmp_path / "dump", "module_0007.jit_step")
+    for run in (
+        every / "module_0007.jit_step.0001.inner.after_algsimp.before_dce.txt",
+        every / "module_0007.jit_step.0003.a.after_b.before_c.txt",
+    ):
+        run.write_text(BEFORE)
+    for pair in ((dump, every), (every, dump)):
+        assert main(["bisect", *map(str, pair)]) == 0
+        assert capsys.readouterr().out == "7 passes in both; no difference in structure after any of them\n"
+
+
+def test_bisect_compares_every_module_of_two_dumps(dump: Path, other: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every function that JAX compiles on the way has a module of its own, with a number that is another in another run."""
+    a, b = tmp_path / "a", tmp_path / "b"
+    for directory, source, module in ((a, dump, "module_0007.jit_step"), (b, other, "module_0009.jit_step")):
+        write_dump(directory, "module_0002.jit_iota" if directory == a else "module_0004.jit_iota")
+        for file in source.glob(f"{module}.*"):
+            (directory / file.name).write_bytes(file.read_bytes())
+    assert main(["bisect", str(a), str(b)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "2 modules in both, 1 without a difference in structure after any pass"
+    assert lines[2] == "module_0007.jit_step:" and lines[4].startswith("first difference after pass 12 of A, 13 of B"), lines
+    assert "the difference in module_0007.jit_step:" in lines and any("fusion.12" in line for line in lines)
+    assert main(["bisect", str(a), str(a)]) == 0
+    assert capsys.readouterr().out == "14 passes in both; 2 modules; no difference in structure after any of them\n"
+    assert main(["bisect", str(a), str(b), "--json"]) == 0
+    assert [(each["module"], each["diff"] is None) for each in json.loads(capsys.readouterr().out)] == [
+        ("module_0002.jit_iota", True),
+        ("module_0007.jit_step", False),
+    ]
+
+
 def test_recordings_without_a_common_pass_are_refused(dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with opscope.record(tmp_path / "run.opscope") as rec:
         rec.snapshot(parse(BEFORE), "start")

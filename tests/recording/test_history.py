@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from support.hlo_texts import write_dump
 
+import opscope
+from opscope.cli import main
 from opscope.cli.pass_history import step_lines
 from opscope.errors import OpscopeError
+from opscope.program import Frame, Program, ProgramBuilder, TensorType
 from opscope.recording.dumps.xla import read_dump
 from opscope.recording.model import Recording
 
@@ -74,3 +77,56 @@ def test_the_prompt_prints_the_history(tmp_path: Path) -> None:
     assert "outer / fusion" in done.stdout and "tanh.4, negate.5 fused into fusion.12" in done.stdout
     assert "no pass changed zero.6" in done.stdout
     assert done.stdout.count("tanh.4, negate.5 fused into fusion.12") == 2, "a node of a later pass is found too"
+
+
+def test_a_node_of_the_forward_and_one_of_the_backward_have_a_history_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Inductor numbers the buffers of both from 0, so `buf9` may be two nodes."""
+    builder = ProgramBuilder("Net", "main")
+    whole = builder.graph("main")
+    for part in ("forward", "backward"):
+        builder.graph(part).node("buf9", "pointwise", source=[Frame("net.py", 3 if part == "forward" else 7, part)])
+        whole.node(part, "call", calls=[part])
+    path = tmp_path / "run.opscope"
+    with opscope.record(path) as rec:
+        rec.snapshot(builder.build(), "launches", module="Net")
+    assert main(["passes", str(path), "--history", "buf9"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line for line in told if line.startswith("Net")] == ["Net, forward:", "Net, backward:"]
+    assert [line.strip() for line in told if "net.py" in line] == ["net.py:3 forward", "net.py:7 backward"]
+
+
+def test_a_combined_collective_computes_the_lines_of_all_that_it_was_made_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """XLA's combiner keeps the place of one of them."""
+
+    def program(*sums: tuple[str, int], **combined: tuple[str, ...]) -> Program:
+        builder = ProgramBuilder("step", "main")
+        graph = builder.graph("main")
+        for name, line in sums:
+            graph.node(f"{name}.dot", "dot", outputs=[TensorType("f32", (4,))], source=[Frame("model.py", line, "expert")])
+        for name, line in sums:
+            if not combined:
+                attrs = {"replica_groups": "{{0,1}}"}
+                graph.node(
+                    name,
+                    "all-reduce",
+                    [(f"{name}.dot", 0)],
+                    [TensorType("f32", (4,))],
+                    attrs=attrs,
+                    source=[Frame("model.py", line, "expert")],
+                )
+        for name, parts in combined.items():
+            values = [TensorType("f32", (4,)) for _ in parts]
+            source = [Frame("model.py", sums[0][1], "expert")]
+            graph.node(
+                name, "all-reduce", [(f"{part}.dot", 0) for part in parts], values, attrs={"replica_groups": "{{0,1}}"}, source=source
+            )
+        return builder.build()
+
+    sums = (("a", 12), ("b", 20), ("c", 12))
+    path = tmp_path / "run.opscope"
+    with opscope.record(path) as rec:
+        rec.snapshot(program(*sums), "before", module="step")
+        rec.snapshot(program(*sums, all=("a", "b", "c")), "combiner", module="step", provenance={"all": ["a", "b", "c"]})
+    for node, lines in (("all", ["model.py:12 expert", "model.py:20 expert"]), ("b", ["model.py:20 expert"])):
+        assert main(["passes", str(path), "--history", node]) == 0
+        assert [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  model.py")] == lines

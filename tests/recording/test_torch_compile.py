@@ -6,6 +6,7 @@ import inspect
 import re
 import runpy
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -147,6 +148,26 @@ def test_named_passes_have_their_seconds_and_most_change_nothing(training: Run) 
     assert {"remove_noop_ops", "pattern_matcher", "reinplace_inplaceable_ops"} <= named
     quiet = [row for row in compared_rows(training.recording) if row.unchanged]
     assert len(quiet) > len(training.recording) / 2
+
+
+def test_stages_without_an_observer_have_the_seconds_that_torch_counts(tmp_path: Path) -> None:
+    """Dynamo's tracing, AOTAutograd and the partition, beside torch's own counters of parts of them, and of all."""
+    from torch._dynamo.utils import compilation_time_metrics as counted
+
+    torch._dynamo.reset()
+    before = {name: len(each) for name, each in counted.items()}
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        started = time.perf_counter()
+        rec.torch(Block(), torch.randn(2, 6, 16))
+        took = time.perf_counter() - started
+        recording = rec.recording
+    torchs = {name: sum(each[before.get(name, 0) :]) for name, each in counted.items()}
+    seconds = {s.title: s.seconds for s in recording if s.seconds is not None}
+    stages = [seconds[each] for each in ("dynamo / Dynamo graph", "aot autograd / joint graph", "partition / forward and backward")]
+    assert all(each > 0 for each in stages)
+    assert torchs["bytecode_tracing"] <= stages[0] <= torchs["_compile.compile_inner"] and stages[1] >= torchs["aot_trace_joint_graph"] / 2
+    assert sum(stages) <= took, "nothing counts twice"
+    torch._dynamo.reset()
 
 
 def test_inputs_have_their_names_in_the_model_at_every_stage(training: Run) -> None:

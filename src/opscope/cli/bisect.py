@@ -12,6 +12,8 @@ from opscope.cli.source import from_option, module_option
 from opscope.terminal import say, say_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from opscope.recording.bisect import Bisection, Pair
     from opscope.recording.model import Snapshot
 
@@ -27,7 +29,8 @@ def command(a: str, b: str, module: str | None, from_format: str | None, everyth
     """Find the first pass after which two recordings of one program differ, and how.
 
     A and B are recordings (.opscope) or directories of compiler dumps: of two versions of a compiler, or with two flags. What they have
-    after each pass is compared by structure; names, order and annotations do not count.
+    after each pass is compared by structure; names, order and annotations do not count. Without --module, every module that both have is
+    compared, and the difference in the largest is listed.
 
     \b
     opscope bisect dump_without_flag dump_with_flag
@@ -39,18 +42,39 @@ def command(a: str, b: str, module: str | None, from_format: str | None, everyth
     with progress(f"reading {a} and {b}") as report:
         first, second = (open_recording(source, report, format=from_format) for source in (a, b))
     with progress("comparing passes") as report:
-        result = bisect(first, second, module, report)
+        results = bisect(first, second, module, report)
     if as_json:
-        say_json(_json(result))
+        say_json(_json(results[0]) if len(results) == 1 else [{"module": each.module, **_json(each)} for each in results])
     else:
-        say(*_lines(result, None if everything else MOST_LINES))
+        say(*_lines(results, None if everything else MOST_LINES))
 
 
-def _lines(result: Bisection, most: int | None) -> list[str]:
+def _lines(results: Sequence[Bisection], most: int | None) -> list[str]:
+    differing = [each for each in results if each.diff is not None]
+    if not differing:
+        modules = f"; {len(results):,} modules" if len(results) > 1 else ""
+        return [f"{sum(each.shared for each in results):,} passes in both{modules}; no difference in structure after any of them"]
+    largest = max(differing, key=_size)
+    assert largest.diff is not None
+    difference = ["", *diff_lines(largest.diff, most)]
+    if len(results) == 1:
+        return [*_where(largest), *difference]
+    lines = [f"{len(results):,} modules in both, {len(results) - len(differing):,} without a difference in structure after any pass"]
+    for each in differing[:most]:
+        lines += ["", f"{each.module}:", *_where(each)]
+    if len(differing) > len(differing[:most]):
+        lines += ["", f"{len(differing) - len(differing[:most]):,} more modules differ; --all lists them"]
+    return [*lines, "", f"the difference in {largest.module}:", *difference[1:]]
+
+
+def _size(result: Bisection) -> int:
+    return 0 if result.common is None else sum(len(graph) for graph in result.common.a.program)
+
+
+def _where(result: Bisection) -> list[str]:
+    """Up to which pass both are the same, and which one made the difference."""
     shared = f"{result.shared:,} passes in both"
-    if result.differs is None:
-        return [f"{shared}; no difference in structure after any of them"]
-    assert result.diff is not None and result.common is not None
+    assert result.differs is not None and result.common is not None
     same = "they differ from the start" if result.same is None else f"the same up to {_pair(result.same)}"
     first = f"first difference after {_pair(result.differs)}"
     rest = [("A", result.only_a), ("B", result.only_b)]
@@ -61,7 +85,7 @@ def _lines(result: Bisection, most: int | None) -> list[str]:
         first += f"which {other} did not run, or which changed nothing there; the next pass of both is {_pair(result.common)}"
         rest = [(name, tuple(each for each in passes if each not in result.differs)) for name, passes in rest]
     only = [f"only {name} also has before that: {', '.join(each.title for each in passes)}" for name, passes in rest if passes]
-    return [f"{shared}; {same}", first, *only, "", *diff_lines(result.diff, most)]
+    return [f"{shared}; {same}", first, *only]
 
 
 def _pair(pair: Pair) -> str:

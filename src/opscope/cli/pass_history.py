@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opscope.cli.table import table
 
 if TYPE_CHECKING:
-    from opscope.analysis.contributing import Line
-    from opscope.program import Node
+    from opscope.program import Frame, Node, NodeKey, Program
     from opscope.recording.history import Step
     from opscope.recording.model import Recording, Snapshot
 
@@ -23,20 +22,41 @@ class NodePast(NamedTuple):
 
     snapshot: Snapshot
     steps: list[Step]
-    lines: list[Line]
+    lines: list[Frame]
     axes: str
     """The axes of the user's mesh along which it works, if it is a collective."""
+    graph: str
+    """The graph that the node is in, if several have one of this name."""
 
 
-def pasts_of(recording: Recording, node: str, module: str | None) -> Iterator[NodePast]:
+def pasts_of(recording: Recording, node: str) -> Iterator[NodePast]:
+    for snapshot in recording.with_node(node):
+        program = snapshot.program
+        graphs = [program.main] if node in program.main.position else [graph for graph in program if node in graph.position]
+        for graph in graphs:  # Inductor numbers the buffers of the forward and of the backward from 0
+            steps = recording.history((graph.name, node), snapshot.index, carried=True)
+            lines = sorted({*_lines(program, (graph.name, node)), *_combined_lines(recording, (graph.name, node), steps)})
+            home = graph.name if len(graphs) > 1 else ""
+            yield NodePast(snapshot, steps, lines, _mesh_axes(recording, snapshot, graph[node]), home)
+
+
+def _lines(program: Program, key: NodeKey) -> Iterator[Frame]:
     from opscope.analysis.contributing import contributing_lines
 
-    for snapshot in recording.with_node(node):
-        if module in (None, snapshot.module):
-            graph = next(graph for graph in (snapshot.program.main, *snapshot.program) if node in graph.position)
-            steps = recording.history((graph.name, node), snapshot.index, carried=True)
-            lines = list(contributing_lines(snapshot.program, graph.name, node))
-            yield NodePast(snapshot, steps, lines, _mesh_axes(recording, snapshot, graph[node]))
+    return (line.frame for line in contributing_lines(program, *key))
+
+
+def _combined_lines(recording: Recording, key: NodeKey, steps: Sequence[Step]) -> Iterator[Frame]:
+    """Of a collective that XLA's combiner made of several, those of all of them: it keeps the place of one."""
+    waiting = {key}
+    for step in reversed(steps):
+        before = recording.before(step.snapshot) if waiting.issuperset(step.new) and step.old else None
+        if before is None:
+            continue
+        program = before.program
+        waiting = {old for old in step.old if "replica_groups" in program.graphs[old[0]][old[1]].attrs}
+        if len(waiting) > 1:
+            yield from (line for old in sorted(waiting) for line in _lines(program, old))
 
 
 def _mesh_axes(recording: Recording, snapshot: Snapshot, node: Node) -> str:
@@ -50,10 +70,10 @@ def _mesh_axes(recording: Recording, snapshot: Snapshot, node: Node) -> str:
 
 
 def past_lines(past: NodePast, node: str, named: bool) -> list[str]:
-    snapshot, steps, lines, axes = past
-    head = [f"{snapshot.module}:"] if named else []
+    snapshot, steps, lines, axes, graph = past
+    head = [f"{', '.join(filter(None, (snapshot.module, graph)))}:"] if named else []
     count = f"{len(lines)} source line{'s' * (len(lines) != 1)}"
-    computed = ["", f"{node} (after pass {snapshot.index}, {snapshot.title}) computes {count}:", *(f"  {line.frame}" for line in lines)]
+    computed = ["", f"{node} (after pass {snapshot.index}, {snapshot.title}) computes {count}:", *(f"  {line}" for line in lines)]
     works = ["", f"{node} works along {axes}"] if axes else []
     return [*head, *step_lines(steps, node), *works, *(computed if lines else [])]
 
@@ -90,6 +110,7 @@ def past_json(past: NodePast) -> dict[str, Any]:
         "module": past.snapshot.module,
         "after": past.snapshot.index,
         "steps": steps,
-        "lines": [str(each.frame) for each in past.lines],
+        "lines": [str(each) for each in past.lines],
         "mesh_axes": past.axes,
+        "graph": past.graph,
     }

@@ -131,12 +131,12 @@ def command(
     if profile is not None:
         recording = _with_profile(recording, profile)
     if module is not None:
-        module = recording.module_named(module)
+        recording = recording.of_module(module)
     if history is not None:
-        _history(recording, module, history, as_json)
+        _history(recording, history, as_json)
         return
     if find is not None:
-        _find(recording, module, find, as_json)
+        _find(recording, find, as_json)
         return
     if why is not None:
         _why(recording, why, as_json)
@@ -145,7 +145,7 @@ def command(
         _code(recording, code, as_json)
         return
     with progress("comparing passes") as report:
-        rows = [row for row in compared_rows(recording, report) if module in (None, row.snapshot.module)]
+        rows = list(compared_rows(recording, report))
         if touching is not None:
             touched = passes_touching(recording, touching)
             rows = [row for row in rows if row.snapshot.index in touched]
@@ -216,12 +216,12 @@ def _rise(recording: Recording, peaks: Mapping[int, PassPeak]) -> list[str]:
     return [rise, "peaks are computed in the order in which programs are written; only after scheduling is it the order of the run"]
 
 
-def _history(recording: Recording, module: str | None, node: str, as_json: bool) -> None:
+def _history(recording: Recording, node: str, as_json: bool) -> None:
     from opscope.cli.pass_history import past_json, past_lines, pasts_of
 
     with progress("following the node"):
         node, _ = node_named(recording, node)
-        pasts = list(pasts_of(recording, node, module))
+        pasts = list(pasts_of(recording, node))
     if as_json:
         say_json([past_json(past) for past in pasts], indent=1)
     else:
@@ -229,9 +229,9 @@ def _history(recording: Recording, module: str | None, node: str, as_json: bool)
             say(*past_lines(past, node, len(pasts) > 1))
 
 
-def _find(recording: Recording, module: str | None, query: str, as_json: bool) -> None:
+def _find(recording: Recording, query: str, as_json: bool) -> None:
     with progress("searching passes") as report:
-        rows = [row for row in found_rows(recording, query, report) if module in (None, row.snapshot.module)]
+        rows = found_rows(recording, query, report)
     if as_json:
         say_json(found_json(rows), indent=1)
     else:

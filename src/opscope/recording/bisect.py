@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from opscope.errors import OpscopeError
-from opscope.naming import listed
 from opscope.plugin import Progress
 from opscope.recording.diff import Diff, diff
 from opscope.recording.model import Recording, Snapshot
 from opscope.sequences import longest_increasing
+
+_NUMBER = re.compile(r"module_\d+\.")
 
 
 class Pair(NamedTuple):
@@ -22,6 +24,8 @@ class Pair(NamedTuple):
 
 
 class Bisection(NamedTuple):
+    module: str
+    """Of A."""
     shared: int
     """Passes that both recordings have."""
     same: Pair | None
@@ -37,15 +41,39 @@ class Bisection(NamedTuple):
     diff: Diff | None = None
 
 
-def bisect(a: Recording, b: Recording, module: str | None = None, progress: Progress | None = None) -> Bisection:
-    """Compares what both recordings have after each pass, in order, by structure: names, order and annotations do not count.
+def bisect(a: Recording, b: Recording, module: str | None = None, progress: Progress | None = None) -> list[Bisection]:
+    """Compares what both recordings have after each pass, in order, by structure: names, order and annotations do not count. One result
+    for each module that both have, or only for the one that is named."""
+    modules = _modules(a, b) if module is None else [(a.module_named(module), b.module_named(module))]
+    found: list[Bisection] = []
+    for i, (name_a, name_b) in enumerate(modules):
+        part = None if progress is None else lambda done, before=i: progress((before + done) / len(modules))
+        result = _bisect(a.of_module(name_a), b.of_module(name_b), part)
+        if result is not None:
+            found.append(result)
+    if not found:
+        raise OpscopeError(f"{a.name} and {b.name} have no pass in common; record the same program with both")
+    return found
 
-    Differences can vanish again, so nothing is skipped; programs that were compared already are not compared again.
-    """
-    passes_a, passes_b = _of_module(a, module), _of_module(b, module)
+
+def _modules(a: Recording, b: Recording) -> list[tuple[str, str]]:
+    """The modules with the same name, in order: XLA's numbers differ if one of the programs compiled something more."""
+    if len(a.modules) == len(b.modules) == 1:
+        return [(a.modules[0], b.modules[0])]
+    of_b: dict[str, list[str]] = {}
+    for name in reversed(b.modules):
+        of_b.setdefault(_NUMBER.sub("", name), []).append(name)
+    counterparts = ((name, of_b.get(_NUMBER.sub("", name))) for name in a.modules)
+    return [(name, names.pop()) for name, names in counterparts if names]
+
+
+def _bisect(passes_a: Sequence[Snapshot], passes_b: Sequence[Snapshot], progress: Progress | None) -> Bisection | None:
+    """Differences can vanish again, so nothing is skipped; programs that were compared already are not compared again. None if the
+    passes are all others."""
     pairs = list(_pairs(passes_a, passes_b))
     if not pairs:
-        raise OpscopeError(f"{a.name} and {b.name} have no pass in common; record the same program with both")
+        return None
+    module = pairs[0].a.module
     equal: set[tuple[int, int]] = set()
     last: Pair | None = None
     for number, pair in enumerate(pairs):
@@ -58,10 +86,10 @@ def bisect(a: Recording, b: Recording, module: str | None = None, progress: Prog
                 only_a = _between(passes_a, last and last.a, pair.a)
                 only_b = _between(passes_b, last and last.b, pair.b)
                 same, differs, difference = _first_of(last, pair, only_a, only_b, difference)
-                return Bisection(len(pairs), same, differs, pair, only_a, only_b, difference)
+                return Bisection(module, len(pairs), same, differs, pair, only_a, only_b, difference)
             equal.add(contents)
         last = pair
-    return Bisection(len(pairs), last, None)
+    return Bisection(module, len(pairs), last, None)
 
 
 def _first_of(
@@ -91,29 +119,30 @@ def _first_change(since: Snapshot, passes: Sequence[Snapshot]) -> Snapshot | Non
     return None
 
 
-def _of_module(recording: Recording, module: str | None) -> list[Snapshot]:
-    """The passes of the only module, or of the one that is named."""
-    names = recording.modules
-    if module is None and len(names) > 1:
-        raise OpscopeError(f"{recording.name} has {len(names)} modules; choose one with --module NAME: {listed(names)}")
-    name = recording.module_named(module) if module is not None else names[0] if names else ""
-    return [snapshot for snapshot in recording if snapshot.module == name]
-
-
 def _pairs(a: Sequence[Snapshot], b: Sequence[Snapshot]) -> Iterator[Pair]:
-    """Passes with the same name, pipeline and number of earlier runs, as many as are in the same order in both."""
-    at_b = {key: i for i, key in enumerate(_keys(b))}
-    shared = [(i, at_b[key]) for i, key in enumerate(_keys(a)) if key in at_b]
+    """Passes with the same name, pipeline and number of earlier runs, as many as are in the same order in both.
+
+    Of a pass that one of them has more often, only runs that changed
+    something count: with `.+`, XLA dumps the others too.
+    """
+    often_a, often_b = (Counter(each.title for each in passes) for passes in (a, b))
+    uneven = {title for title in often_a if often_a[title] != often_b[title]}
+    at_b = {key: j for j, key in _runs(b, uneven)}
+    shared = [(i, at_b[key]) for i, key in _runs(a, uneven) if key in at_b]
     for position in longest_increasing(j for _, j in shared):
         i, j = shared[position]
         yield Pair(a[i], b[j])
 
 
-def _keys(passes: Sequence[Snapshot]) -> Iterator[tuple[str, int]]:
+def _runs(passes: Sequence[Snapshot], uneven: Container[str]) -> Iterator[tuple[int, tuple[str, int]]]:
+    """Where each run of a pass is, with its name and which run it is."""
     runs: Counter[str] = Counter()
-    for snapshot in passes:
-        runs[snapshot.title] += 1
-        yield snapshot.title, runs[snapshot.title]
+    content = None
+    for i, snapshot in enumerate(passes):
+        if snapshot.content != content or snapshot.title not in uneven:
+            runs[snapshot.title] += 1
+            yield i, (snapshot.title, runs[snapshot.title])
+        content = snapshot.content
 
 
 def _between(passes: Sequence[Snapshot], first: Snapshot | None, last: Snapshot) -> tuple[Snapshot, ...]:

@@ -44,8 +44,20 @@ class Chain:
         self._last: Program | None = None
         self.spent = 0.0
         """Seconds spent on recording itself, which are subtracted from those of the passes."""
+        self._stage_ended = self.clock()
         self._before_aot: Any = None
         self._places = Places()
+
+    def clock(self) -> float:
+        """Seconds, on a clock that stands still while the recording itself works."""
+        return time.perf_counter() - self.spent
+
+    def stage_ended(self) -> None:
+        self._stage_ended = self.clock()
+
+    def since_stage(self) -> float:
+        """Seconds since the last observed stage of the compiler ended."""
+        return self.clock() - self._stage_ended
 
     def started(self, name: str, pipeline: Path) -> None:
         self._recorder.started(name, pipeline)
@@ -69,7 +81,7 @@ class Chain:
             self._take(module, part, state, name, pipeline, None, only_changes=True)
         self.spent += time.perf_counter() - started
 
-    def aot(self, module: Any, pipeline: Path, name: str) -> None:
+    def aot(self, module: Any, pipeline: Path, name: str, seconds: float) -> None:
         """AOTAutograd has retraced Dynamo's graph: operators became ATen operators, and their backward was added."""
         old = self.parts.get(WHOLE_GRAPH)
         if old is None or self._before_aot is module.graph:
@@ -80,10 +92,10 @@ class Chain:
         program = program_of(module, self.title, self.inputs)
         keys = keys_of(module, program)
         self.parts[WHOLE_GRAPH] = Part(program, keys, _state(module))
-        self._write(name, pipeline, None, aot_origins(old.keys, keys, len(self.inputs)))
+        self._write(name, pipeline, seconds, aot_origins(old.keys, keys, len(self.inputs)))
         self.spent += time.perf_counter() - started
 
-    def partition(self, forward: Any, backward: Any, pipeline: Path, name: str, seconds: float | None) -> None:
+    def partition(self, forward: Any, backward: Any, pipeline: Path, name: str, seconds: float) -> None:
         """The joint graph was split into forward and backward."""
         started = time.perf_counter()
         whole = self.parts.pop(WHOLE_GRAPH, None)

@@ -28,6 +28,13 @@ def compiled_function() -> str:
     return ""
 
 
+def seconds_of_tracing(until: int) -> float | None:
+    """The seconds since Dynamo began with this function, its restarts included. Its clock is private to torch; without it, unknown."""
+    metrics = getattr(getattr(sys.modules.get("torch._dynamo"), "utils", None), "get_metrics_context", None)
+    started = getattr(metrics(), "_start_time_ns", 0) if metrics is not None and metrics().in_progress() else 0
+    return (until - started) / 1e9 if 0 < started <= until else None
+
+
 def _module_of(arguments: dict[str, Any]) -> Any:
     """The module that a wrapper is called for: its `self`, or what the function that it wraps belongs to."""
     from torch import nn

@@ -21,7 +21,7 @@ from opscope.errors import OpscopeError
 from opscope.program import Path
 from opscope.recording.hooks.torch_compile.chain import WHOLE_GRAPH, Chain
 from opscope.recording.hooks.torch_compile.dynamo_words import break_reason, break_remark
-from opscope.recording.hooks.torch_compile.frames import break_reasons, compiled_function, place_of
+from opscope.recording.hooks.torch_compile.frames import break_reasons, compiled_function, place_of, seconds_of_tracing
 from opscope.recording.hooks.torch_compile.graphs import BACKWARD, FORWARD
 from opscope.recording.hooks.torch_compile.launches import record_launches
 from opscope.recording.hooks.torch_compile.passes import PassWatcher
@@ -127,9 +127,19 @@ class Hooks:
         """Mark what this thread compiles inside the block as requested with `rec.torch`."""
         self._local.requested = True
         try:
-            yield
+            with self.traced(time.time_ns()):
+                yield
         finally:
             self._local.requested = False
+
+    @contextmanager
+    def traced(self, when: int) -> Iterator[None]:
+        """Dynamo had its graph at that time (in nanoseconds), before the block; the first compilation imports Inductor then."""
+        self._local.traced = when
+        try:
+            yield
+        finally:
+            self._local.traced = None
 
     @property
     def _is_recording(self) -> bool:
@@ -146,8 +156,10 @@ class Hooks:
                 return original(model, example_inputs, **inner_option, **options)
             chain = Chain(self._recorder, self._title(model), model)
             with self.remarks.safely("Dynamo's graph"):
-                chain.snapshot(model, "Dynamo graph", ("dynamo",))
+                seconds = seconds_of_tracing(getattr(self._local, "traced", None) or time.time_ns())
+                chain.snapshot(model, "Dynamo graph", ("dynamo",), seconds=seconds)
             inner = self._lowering(chain, inner_compile) if self.codegen else self._passes_only(chain)
+            chain.stage_ended()
             with self._compiling(chain, ""), without_caches(not self.codegen):
                 return original(model, example_inputs, inner, **options)
 
@@ -186,6 +198,7 @@ class Hooks:
             result = run()
             with self.remarks.safely(pipeline[0]):
                 chain.catch_up(module if result is None else result, pipeline, part)
+        chain.stage_ended()
         return result
 
     def _pre_grad(self, original: Any) -> Any:
@@ -200,7 +213,7 @@ class Hooks:
             if chain is not None and self.installed and stage is None:
                 differentiated = any(node.op == "placeholder" and node.name.startswith("tangents") for node in module.graph.nodes)
                 with self.remarks.safely("AOTAutograd's graph"):
-                    chain.aot(module, ("aot autograd",), "joint graph" if differentiated else "AOTAutograd graph")
+                    chain.aot(module, ("aot autograd",), "joint graph" if differentiated else "AOTAutograd graph", chain.since_stage())
             return self._record_stage(module, ("joint",), "", lambda: original(module, *args, **options))
 
         return joint
@@ -211,8 +224,8 @@ class Hooks:
             if chain is None or not self.installed or options.get("partitioner_fn_override") is not None:
                 return original(module, joint_inputs, **options)  # of a graph that is called by the recorded one
             forward, backward = original(module, joint_inputs, **options)
-            with self.remarks.safely("the partition"):
-                chain.partition(forward, backward, ("partition",), "forward and backward", None)
+            with self.remarks.safely("the partition"):  # Inductor runs the joint passes first
+                chain.partition(forward, backward, ("partition",), "forward and backward", chain.since_stage())
             return forward, backward
 
         return partition
@@ -227,11 +240,11 @@ class Hooks:
 
     def _codegen(self, original: Any) -> Any:
         def codegen(graph: Any, *args: Any, **options: Any) -> Any:
-            chain, started = self._chain, time.perf_counter()
-            spent = chain.spent if chain is not None else 0.0
+            chain = self._chain
+            started = chain.clock() if chain is not None else 0.0
             generated = original(graph, *args, **options)
             if chain is not None and self.installed and self.codegen:
-                seconds = time.perf_counter() - started - (chain.spent - spent)
+                seconds = chain.clock() - started
                 with self.remarks.safely("the generated code"):
                     record_launches(chain, getattr(self._local, "part", ""), generated, seconds)
             return generated
@@ -349,11 +362,13 @@ def listen(recorder: Recorder) -> None:
     original, blocks, breaks_before = wrapper.__call__, ExitStack(), len(break_reasons())
 
     def compiling(self: Any, *args: Any, **options: Any) -> Any:
+        traced = time.time_ns()
         if recorder not in _OF_RECORDER:  # Dynamo notes why a graph ends before it has the graph compiled
             _hooks_of(recorder).breaks_before = min(breaks_before, len(break_reasons()))
         if not _OF_RECORDER[recorder].everything:
             blocks.enter_context(watching(recorder))
-        return original(self, *args, **options)
+        with _OF_RECORDER[recorder].traced(traced):
+            return original(self, *args, **options)
 
     def stop() -> None:
         wrapper.__call__ = original
@@ -394,9 +409,9 @@ def _compiled(function: Any, hooks: Hooks, options: dict[str, Any]) -> Any:
     patches = torch._TorchCompileInductorWrapper(mode, settings, options.get("dynamic")).config if mode or settings else None
 
     def inductor(module: Any, example_inputs: Any) -> Any:
-        from torch._inductor import compile_fx
-
         with hooks.requested():
+            from torch._inductor import compile_fx
+
             return compile_fx.compile_fx(module, example_inputs, config_patches=patches)
 
     if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
