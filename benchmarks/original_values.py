@@ -148,7 +148,7 @@ class _Flow:
             for node in graph:
                 for called in node.calls:
                     self._callers[called].append((graph.name, node.id))
-                for operand in node.operands:
+                for operand in dict.fromkeys(operand for operand, _ in node.inputs):
                     self._users[graph.name, operand].append((graph.name, node.id))
 
     def leads(self, start: NodeKey, end: NodeKey) -> bool:
@@ -179,13 +179,13 @@ class _Flow:
     def _passed_on(self, key: NodeKey) -> NodeKey | None:
         graph = self._program[key[0]]
         node = graph[key[1]]
-        if node.op in VIEWS and len(node.operands) == 1:
-            return graph.name, node.operands[0]
+        if node.op in VIEWS and len(node.inputs) == 1:
+            return graph.name, node.inputs[0][0]
         callers = self._callers[graph.name]
         if node.is_argument and len(callers) == 1:
             caller = self._program[callers[0][0]][callers[0][1]]
-            number = int(node.attrs.get("parameter_number", len(caller.operands)))
-            return (callers[0][0], caller.operands[number]) if number < len(caller.operands) else None
+            number = int(node.attrs.get("parameter_number", len(caller.inputs)))
+            return (callers[0][0], caller.inputs[number][0]) if number < len(caller.inputs) else None
         if len(node.calls) == 1 and len(outputs := self._program[node.calls[0]].outputs) == 1:
             return node.calls[0], outputs[0][0]
         return None

@@ -92,11 +92,16 @@ drawn.
 """
 
 
+COUNTED = frozenset(("diff", "truth", "recorded_truth", "original_values", "histories"))
+"""Benchmarks whose sizes are counts of what was judged: another one does not make it another figure."""
+
+
 def latest(benchmark: str) -> list[Line]:
     """The last line for each figure, in the order in which figures first appeared."""
     path = RESULTS / f"{benchmark}.jsonl"
     lines = [json.loads(text) for text in path.read_text("utf-8").splitlines()] if path.exists() else []
-    return list({(line["graph"], line["size"], line["tool"], line["name"]): line for line in lines}.values())
+    sizes = [None if benchmark in COUNTED else line["size"] for line in lines]
+    return list({(line["graph"], size, line["tool"], line["name"]): line for line, size in zip(lines, sizes, strict=True)}.values())
 
 
 def number(value: float) -> str:
