@@ -436,6 +436,26 @@ def test_what_gives_the_old_value_of_another_operation_replaced_nothing_else() -
     assert not any("bitcast.9" in new for old, new in replaced(difference) if old != ["concatenate.1"])
 
 
+def test_a_constant_that_was_there_before_is_not_what_a_product_became() -> None:
+    """As dot-strength-reduction does it. The next pass merges equal constants, so that the product would become all that take a zero."""
+
+    def text(zeros: str, product: str) -> str:
+        return f"""%zero.1 = f32[] constant(0)
+           %reduce.2 = f32[] reduce(%x, %zero.1), dimensions={{0}}
+           {zeros}
+           {product}
+           ROOT %add.9 = f32[] add(%product, %reduce.2)"""
+
+    difference = compared(
+        text("", "%dot.3 = f32[] dot(%x, %y), lhs_contracting_dims={0}").replace("%product", "%dot.3"),
+        text(
+            "%zero.4 = f32[] constant(0)",
+            "%multiply.5 = f32[8]{0} multiply(%x, %y)\n%reduce.6 = f32[] reduce(%multiply.5, %zero.4), dimensions={0}",
+        ).replace("%product", "%reduce.6"),
+    )
+    assert replaced(difference) == [(["dot.3"], ["multiply.5", "reduce.6"])]
+
+
 def test_what_is_computed_in_a_fusion_now_did_not_replace_its_parameter() -> None:
     def text(parameter: str, inner: str, outer: str) -> str:
         return f"""HloModule m

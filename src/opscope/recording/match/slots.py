@@ -359,10 +359,14 @@ class _Slots:
 
     def _add_inner_new(self) -> None:
         """Add new nodes that only new nodes of one replacement use: they replaced what all of these did. Of parts of a value, only if that
-        holds for the whole value."""
-        b, others = self._pairs.b, set(self._old_value.values())
+        holds for the whole value. A constant that was there before, too, is shared by many: nothing became it."""
+        a, b, (work_a, work_b) = self._pairs.a, self._pairs.b, self._pairs.labels.of["work"]
+        others = set(self._old_value.values())
+        constants = {work_a[x] for x in range(len(a)) if not a.operands[x]} if self._replaced else set()
         for y in sorted(self._new, reverse=True):
             if y in self._replaced or y in others or b.nodes[y].is_argument:  # an argument is not computed here
+                continue
+            if not b.operands[y] and work_b[y] in constants:
                 continue
             whole = self._chain(b, y, self._new)[-1]
             users = {edge // TAGS for i in {y, whole} for edge in b.users[i]} - {y}
