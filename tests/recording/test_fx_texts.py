@@ -70,6 +70,21 @@ def test_the_directory_of_depyf_is_a_recording(depyf: Path) -> None:
     assert recording.skipped == ["__transformed_code_0_for_f.py: not an fx graph"]
 
 
+def test_a_backward_that_is_compiled_later_is_that_of_its_function(depyf: Path) -> None:
+    """After a graph break, depyf gives the first function's backward the name of the second, which was compiled last."""
+    for name, text in DEPYF.items():
+        if name.startswith("__compiled_fn_1."):
+            (depyf / name.replace("_fn_1", "_fn_5")).write_text(text.replace("f32[", "f64["))
+    late = depyf / "__compiled_fn_1.AFTER_POST_GRAD.1.py"
+    late.rename(depyf / "__compiled_fn_5.AFTER_POST_GRAD.2.py")
+    for stage in ("Forward_graph.0", "Backward_graph.0"):
+        assert (depyf / f"__compiled_fn_5.{stage}.py").exists()
+    recording = open_recording(str(depyf))
+    files = {module: [each.attrs["file"] for each in recording if each.module == module] for module in recording.modules}
+    assert files["__compiled_fn_1 backward"] == ["__compiled_fn_1.Backward_graph.0.py", "__compiled_fn_5.AFTER_POST_GRAD.2.py"]
+    assert files["__compiled_fn_5 backward"] == ["__compiled_fn_5.Backward_graph.0.py", "__compiled_fn_5.AFTER_POST_GRAD.1.py"]
+
+
 def test_files_before_and_after_a_step_are_one_module(tmp_path: Path) -> None:
     (tmp_path / "before_fusion.py").write_text(PRINTED)
     (tmp_path / "after_fusion.py").write_text(PRINTED.replace("gelu", "relu"))

@@ -29,6 +29,7 @@ from opscope.recording.store.store import StoreWriter
 _COMPILED = re.compile(r"(?P<function>__compiled_fn_\d+)[. ](?P<stage>.+?)[. ](?P<number>\d+)\.py")
 _STEP = re.compile(r"(?P<when>before|after)_(?P<module>.+)\.py")
 _NUMBERED = re.compile(r"(?P<at>\d{1,9})[-_. ](?P<name>.+)\.(?:py|txt)")
+_SIGNATURE = re.compile(r"def forward\((?P<inputs>[^\n]+)")
 _RANK = re.compile(r"rank_\d+(?:_dp_\d+)?")
 _OWN_PASS = re.compile(r"post_grad(?:\.(?P<at>\d+))?\.(?P<name>.+)\.(?P<when>before|after)")
 _STAGES = {
@@ -52,6 +53,8 @@ _STAGES = {
 _POST_GRAD = "post_grad"
 _SPLIT = "split"
 _HEAD = 1 << 14
+_MOST_INPUTS = 1 << 20
+"""The inputs of a graph are one line; those of a large model are longer than what tells a graph from other texts."""
 
 
 def is_dump(directory: Path, names: Iterable[str]) -> bool:
@@ -72,7 +75,8 @@ def read_dump(directory: Path, progress: Progress | None = None) -> Recording:
         rank = "" if place == directory else f"{place.name}/"
         paths = [path for path in place.iterdir() if not path.name.startswith(".") and path not in ranks]
         split = {match["function"] for path in paths if (match := _COMPILED.fullmatch(path.name)) and match["stage"].endswith(_SPLIT)}
-        placed = sorted(((_place(path.name, split), path) for path in paths), key=lambda each: (_order(each[0]), each[1].name))
+        halves = _halves(paths)
+        placed = sorted(((_place(path, split, halves), path) for path in paths), key=lambda each: (_order(each[0]), each[1].name))
         for done, ((module, _, stage), path) in enumerate(placed, 1):
             file = rank + path.name
             try:
@@ -96,8 +100,39 @@ def _order(place: Place) -> tuple[str, tuple[int, int]]:
     return module.replace(" forward", " 1").replace(" backward", " 2"), at
 
 
-def _place(name: str, split: set[str]) -> Place:
+Halves = dict[str, list[str]]
+"""The inputs of forward and backward graphs, and the modules that have them."""
+
+
+def _halves(paths: Iterable[Path]) -> Halves:
+    halves: Halves = {}
+    for path in sorted(paths):
+        compiled = _COMPILED.fullmatch(path.name)
+        half = next((half for half in ("forward", "backward") if compiled and compiled["stage"].lower().startswith(f"{half}_graph")), "")
+        if compiled and half:
+            number = compiled["number"].lstrip("0")
+            halves.setdefault(_inputs(path), []).append(" ".join(filter(None, (compiled["function"], half, number))))
+    return halves
+
+
+def _inputs(path: Path) -> str:
+    match = _SIGNATURE.search(_text(path, _MOST_INPUTS)) if _is_text(path) else None
+    return match["inputs"] if match else ""
+
+
+def _after_partition(path: Path, function: str, number: str, halves: Halves) -> str:
+    """The half that a file of the post-grad passes belongs to. Both halves go through them, the forward one first; but depyf gives a
+    backward that is compiled later the name of the function that was compiled last, so its inputs decide."""
+    usual = f"{function} {'backward' if number else 'forward'}" if number in ("", "1") else ""
+    candidates = halves.get(_inputs(path), [])
+    if usual and (usual in candidates or not candidates):
+        return usual
+    return candidates[0] if len(candidates) == 1 else f"{function} post-grad {number or 0}"
+
+
+def _place(path: Path, split: set[str], halves: Halves) -> Place:
     """The module that a file belongs to, where among its files, and the name of its pass. `split`: functions that are in pieces."""
+    name = path.name
     if compiled := _COMPILED.fullmatch(name):
         function, stage, number = compiled["function"], compiled["stage"].replace(" ", "_").lower(), compiled["number"].lstrip("0")
         piece = f"{function} piece {number or 0}"
@@ -108,19 +143,24 @@ def _place(name: str, split: set[str]) -> Place:
             if stage.startswith(beginning):
                 if _POST_GRAD in beginning and function in split:
                     return piece, (at, 0), title
-                if _POST_GRAD in beginning:  # both halves go through these passes, the forward one first
-                    half, number = ("backward" if number else "forward"), ""
+                if _POST_GRAD in beginning:
+                    return _after_partition(path, function, number, halves), (at, 0), title
                 return " ".join(filter(None, (function, half, number))), (at, 0), title
         return " ".join(filter(None, (function, number))), (len(_STAGES), 0), compiled["stage"]
     if step := _STEP.fullmatch(name):
         return step["module"], (("before", "after").index(step["when"]), 0), step["when"]
     if numbered := _NUMBERED.fullmatch(name):
         return "graph", (int(numbered["at"]), 0), numbered["name"]
-    return Path(name).stem, (0, 0), "graph"
+    return path.stem, (0, 0), "graph"
 
 
 def _is_text(path: Path) -> bool:
     if path.suffix not in (".py", ".txt") or not path.is_file():
         return False
+    return is_fx_text(_text(path, _HEAD))
+
+
+def _text(path: Path, most: int) -> str:
+    """The beginning of a file."""
     with path.open("rb") as stream:
-        return is_fx_text(stream.read(_HEAD).decode(errors="replace"))
+        return stream.read(most).decode(errors="replace")
