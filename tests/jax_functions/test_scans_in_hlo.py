@@ -63,6 +63,26 @@ def test_the_layer_is_seen_and_not_the_slices_of_its_stacks(forward_backward: bo
     assert "dynamic_index_in_dim" not in text and "dynamic_update_index_in_dim" not in text
 
 
+@pytest.mark.parametrize("forward_backward", [False, True])
+def test_layers_are_open_in_both_halves(forward_backward: bool, tmp_path: Path) -> None:
+    """Also where the loss has many operations: an open layer beside a closed one cannot be compared."""
+
+    def loss(weights: jax.Array, x: jax.Array) -> jax.Array:
+        def layer(x: jax.Array, weight: jax.Array) -> tuple[jax.Array, None]:
+            for _ in range(12):
+                x = jnp.exp(-x)
+            return x @ weight, None
+
+        x, _ = jax.lax.scan(layer, x, weights)
+        for _ in range(12):
+            x = jnp.exp(-x)
+        return x.sum()
+
+    step = opscope.capture(jax.value_and_grad(loss), jnp.ones((6, 4, 4)), jnp.ones((2, 4)), stage="hlo")
+    opscope.save(step, tmp_path / "step.svg", forward_backward=forward_backward)
+    assert (tmp_path / "step.svg").read_text().count(">negate<") == 4 * 12, "one and its derivative, in the layer and in the loss"
+
+
 @pytest.mark.parametrize("stage", ["jaxpr", "hlo"])
 def test_arrows_and_info_count_the_same(stage: str, tmp_path: Path) -> None:
     program, picture = _step(stage), tmp_path / "step.svg"

@@ -26,10 +26,10 @@ import { escapeXml, sceneToSvg } from "../../src/core/writers/svg";
 import { BoxKind, type Visible } from "../../src/core/program/types";
 import { NO_PROGRAM, transformerLayer, visibleOf } from "./fixtures";
 
-function sceneOf(visible: Visible, direction: "TB" | "LR" = "TB", wrapped = false): Scene {
+function sceneOf(visible: Visible, direction: "TB" | "LR" = "TB", wrapped = false, operands?: boolean): Scene {
   const layout = layoutCompound(measure(visible), { direction });
   const placed = wrapped ? wrap(visible, layout, direction) : unwrapped(visible, layout);
-  return buildScene(NO_PROGRAM, visible, placed, { direction, legend: true });
+  return buildScene(NO_PROGRAM, visible, placed, { direction, legend: true, operands });
 }
 
 /** A chain of groups, each with a small chain inside, and edges that skip far ahead. */
@@ -109,9 +109,8 @@ describe("scene", () => {
   it("numbers operands side by side, never one over another", () => {
     const edges = Array.from({ length: 14 }, () => ["from", "to"] as const);
     const visible = { ...visibleOf([{ id: "from" }, { id: "to" }], edges), edgeOperand: Int32Array.from(edges.keys()) };
-    const numbers = [...sceneOf({ ...visible, targetPort: new Float32Array(14).fill(0.5) }).labels].filter(
-      ({ kind }) => kind === "operand",
-    );
+    const crowded = { ...visible, targetPort: new Float32Array(14).fill(0.5) };
+    const numbers = [...sceneOf(crowded, "TB", false, true).labels].filter(({ kind }) => kind === "operand");
     expect(numbers.length).toBeGreaterThan(0);
     for (const [i, a] of numbers.entries())
       for (const b of numbers.slice(0, i))

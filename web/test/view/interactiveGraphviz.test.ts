@@ -54,6 +54,16 @@ describe("operand numbers", () => {
     expect(numbers(taking("subtract"), false)).toEqual([]);
   });
 
+  it("are all at a box or none: where arrow heads are close, 1, 8 and 0 would be read as 180", () => {
+    const joining = (count: number) => {
+      const sources = Array.from({ length: count }, (_, i) => ({ id: `x${i}`, op: "sin" }));
+      return makeProgram([{ name: "main", nodes: [...sources, { id: "y", op: "concatenate", inputs: sources.map(({ id }) => id) }] }]);
+    };
+    expect(numbers(joining(4))).toEqual(["0", "1", "2", "3"]);
+    expect(numbers(joining(30))).toEqual([]);
+    expect(numbers(joining(30), true).length).toBeGreaterThan(0);
+  });
+
   it("give way in a large picture, unless they are asked for", () => {
     const nodes = [
       { id: "a", op: "sin" },

@@ -130,6 +130,8 @@ const SPOTS = [
 ] as const;
 /** More numbers than this are clutter, unless they are asked for. */
 const MOST_OPERANDS = 120;
+/** Arrow heads closer than this have numbers that run into each other: at a loop, "1", "8" and "0" read as 180. */
+const LEAST_APART = 14;
 
 /**
  * The operand number of an edge, next to its head: on the side that its line does not come from or, if that is taken, on the other. Straight
@@ -141,9 +143,10 @@ function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefi
   const numbered: number[] = [];
   for (let e = 0; e < scene.edgeCount; e++) if (operand[edge[e]] >= 0 && !Number.isNaN(tip[2 * e])) numbered.push(e);
   if (show === undefined && numbered.length > MOST_OPERANDS) return [];
-  if (numbered.length === 0) return [];
+  const legible = show ? numbered : withRoom(scene, numbered);
+  if (legible.length === 0) return [];
   const occupied = taken();
-  const heads = numbered.map((e) => {
+  const heads = legible.map((e) => {
     const base = 2 * (curveStart[e + 1] - 1);
     const [x, y] = [curve[base], curve[base + 1]];
     const length = Math.hypot(tip[2 * e] - x, tip[2 * e + 1] - y) || 1;
@@ -165,6 +168,20 @@ function operandLabels(scene: Scene, operand: Int32Array, show: boolean | undefi
     }
   }
   return labels;
+}
+
+/** Those of the edges whose target has room for all of its numbers: a part of them would be read as the order of all. */
+function withRoom({ edgeTarget, tip }: Scene, edges: readonly number[]): number[] {
+  const ends = new Map<number, { count: number; least: number; most: number }>();
+  for (const e of edges) {
+    const [x, y] = [tip[2 * e], tip[2 * e + 1]];
+    const end = ends.get(edgeTarget[e]) ?? { count: 0, least: x + y, most: x + y };
+    ends.set(edgeTarget[e], { count: end.count + 1, least: Math.min(end.least, x + y), most: Math.max(end.most, x + y) });
+  }
+  return edges.filter((e) => {
+    const { count, least, most } = ends.get(edgeTarget[e])!;
+    return count < 3 || most - least >= LEAST_APART * (count - 1);
+  });
 }
 
 function chord(curve: Float64Array, p: number): number {

@@ -27,7 +27,7 @@ const FEW = 10;
 const MOST_TRIED = 4;
 const FEWEST_LAYERS = 3;
 /** Loops are open where that takes no more boxes than this: they have the layers. */
-export const MOST_WITH_LOOPS = 1.75 * PAGE;
+export const MOST_WITH_LOOPS = 2 * PAGE;
 
 interface Expansion {
   /** Undefined: as deep as fits on a page. */
