@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import zlib
 
+from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError, SourceError
 from opscope.quantities import short_bytes
 
@@ -16,6 +17,11 @@ _ALWAYS = 64_000_000
 _RATIO = 100
 """Text of graphs shrinks to a tenth or, if it repeats itself, to a fiftieth."""
 _STREAM = 4_000_000_000
+_MOST_DIGITS = 18
+"""Of a number of bytes: no machine has more."""
+MOST_ELEMENTS = 1 << 16
+"""Of a tuple that code takes apart by index: a number in a text is short, and a list up to it need not be."""
+_LONGEST_NAME = 10_000
 MOST_FRAMES = 256
 """Of a stack, counted from the innermost: frames share their callers, so that a small file can mean billions of frames. JAX keeps ten
 unless it is told otherwise."""
@@ -36,6 +42,14 @@ def most_streamed() -> int:
 def too_large(what: str, most: int) -> SourceError:
     """The refusal of something that is larger than its limit."""
     return SourceError(f"{what} more than {short_bytes(most)}, which is opscope's limit for it; set {VARIABLE} if you trust the source")
+
+
+def inner_name(outer: str, own: str) -> str:
+    """The name of a graph that is inside another one and named after it. A long name around a thousand graphs would be there a thousand
+    times."""
+    if len(outer) + len(own) > _LONGEST_NAME:
+        raise SourceError(f"has graphs inside each other with names of more than {_LONGEST_NAME:,} characters together; shorten them")
+    return f"{outer}{own}"
 
 
 class Budget:
@@ -67,6 +81,6 @@ def _chosen() -> int | None:
     setting = os.environ.get(VARIABLE, "")
     if not setting:
         return None
-    if not setting.isdecimal() or not int(setting):
-        raise OpscopeError(f"{VARIABLE} must be a number of bytes, such as 8000000000, not {setting!r}")
+    if not setting.isdecimal() or len(setting) > _MOST_DIGITS or not int(setting):
+        raise OpscopeError(f"{VARIABLE} must be a number of bytes, such as 8000000000, not {ellipsize(setting, 60)!r}")
     return int(setting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import wraps
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,25 @@ _MOST_COMPARED = 20_000
 _MOST_SUGGESTED = 3
 _SHORTEST_PART = 3
 """Shorter parts occur in too many names."""
+
+
+class UnusedNames:
+    """Names that are unique: `add`, `add#2`, `add#3`. What was counted once is not counted again: all nodes may have one name."""
+
+    def __init__(self, separator: str = "#", second: int = 2) -> None:
+        self.used: set[str] = set()
+        self._separator = separator
+        self._second = second
+        self._next: dict[str, int] = {}
+
+    def of(self, name: str, others: Container[str] = ()) -> str:
+        """The name, or the next that is neither used nor one of the others."""
+        new, number = name, self._next.get(name, self._second)
+        while new in self.used or new in others:
+            new, number = f"{name}{self._separator}{number}", number + 1
+        self._next[name] = number
+        self.used.add(new)
+        return new
 
 
 class Part(NamedTuple):

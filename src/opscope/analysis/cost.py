@@ -22,6 +22,9 @@ from opscope.ops import LOOPS, Control, facts_of, plain_name
 from opscope.ops.loops import trip_count
 from opscope.program import Details, Graph, Node, NodeColumns, Program, calls_of, details_of
 
+_MOST = 1 << 128
+"""More than any machine computes: loops inside each other can state that they run a number of times that has thousands of digits."""
+
 
 class Cost(NamedTuple):
     """`unknown` operations are of unknown cost: `unknown_flops` of them are not in `flops`, `unknown_bytes` not in `bytes`.
@@ -35,6 +38,8 @@ class Cost(NamedTuple):
     transcendentals: int = 0
 
     def times(self, count: int) -> Cost:
+        if max(self.flops, self.bytes) * count > _MOST:
+            return self._replace(unknown=self.unknown + 1, unknown_flops=self.unknown_flops + 1, unknown_bytes=self.unknown_bytes + 1)
         return self._replace(flops=self.flops * count, bytes=self.bytes * count, transcendentals=self.transcendentals * count)
 
 

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from opscope.ellipsis import ellipsize
 from opscope.errors import OpscopeError
 from opscope.naming import suggest
 
@@ -61,7 +62,7 @@ def device_of(name: str) -> Device:
         row = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
         raise OpscopeError(f"{name}: {error.strerror or error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OpscopeError(f"{name}: not JSON: {error}") from None
     return device_from(Path(name).stem, row, f"{name}: ")
 
@@ -85,7 +86,7 @@ def device_from(name: str, row: Any, where: str = "") -> Device:
 
 def _rate(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e30:
-        raise OpscopeError(f"{where} must be a positive number per second, not {value!r}")
+        raise OpscopeError(f"{where} must be a positive number per second, not {ellipsize(repr(value), 60)}")
     return float(value)
 
 

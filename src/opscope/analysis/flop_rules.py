@@ -103,7 +103,7 @@ def _dot(graph: Graph, node: Node) -> int | None:
     for key, pattern in _CONTRACTED:
         match = pattern.match(str(attrs[key]).strip("{}")) if key in attrs else None
         if match and inputs and inputs[0] != UNKNOWN_TYPE and out is not None:
-            dims = [number for d in match[1].split(",") if (number := whole_number(d.strip())) is not None]
+            dims = {number for d in match[1].split(",") if (number := whole_number(d.strip())) is not None}
             shape = inputs[0].shape
             sizes = [shape[d] for d in dims if d < len(shape)]
             return 2 * out * prod(d for d in sizes if isinstance(d, int)) if all(isinstance(d, int) for d in sizes) else None

@@ -51,7 +51,7 @@ def library_flops(node: Node, inputs: Types) -> int | None:
         return None
     try:
         return rule(node, inputs)
-    except (LookupError, TypeError, ValueError, AttributeError):  # the configuration is not what the target's name implies
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):  # the configuration is not what the target's name implies
         return None
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from opscope.program import Node, Program
 
-_MESH = re.compile(r"#sdy\.mesh<\[([^\]]*)\](, *device_ids)?")
+_MESH = re.compile(r"#sdy\.mesh<\[([^\[\]]*+)\](, *device_ids)?")
 _AXIS = re.compile(r"\\?\"(?P<name>[^\"\\]+)\\?\" *= *(?P<size>\d{1,9})")
 _IOTA = re.compile(r"\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?$")
-_GROUP = re.compile(r"\{((?:\d{1,9}[, ]*)+)\}")
+_GROUP = re.compile(r"\{(\d[\d, ]*+)\}")
 _BY_AXES = re.compile(r"mesh\[([^\]]*)\] *\{([^}]*)\}$")
 _SIZED = re.compile(r"'([^']*)'=(\d{1,9})")
 _PART = re.compile(r"'([^']*)'(?::\((\d{1,9})\)(\d{1,9}))?")
@@ -76,7 +76,7 @@ def _groups(text: str) -> list[tuple[int, ...]]:
         return _groups_by_axes(_SIZED.findall(by_axes[1]), _PART.findall(by_axes[2]))
     iota = _IOTA.match(text.strip())
     if not iota:
-        return [tuple(map(int, re.findall(r"\d+", group))) for group in _GROUP.findall(text)]
+        return [tuple(map(int, re.findall(r"\d{1,9}", group))) for group in _GROUP.findall(text)]
     shape, dims, order = ([int(each[:9]) for each in (part or "").split(",") if each] for part in iota.groups())
     order = order or list(range(len(dims)))
     if len(shape) != 2 or prod(shape) != prod(dims) or not 0 < prod(dims) <= _MOST_DEVICES or sorted(order) != list(range(len(dims))):

@@ -47,5 +47,5 @@ def _profile(path: Path) -> Any:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}", str(path)) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"is not a time profile: {error}", str(path)) from None

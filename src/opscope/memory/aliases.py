@@ -24,7 +24,7 @@ _FORWARDING = frozenset(["optimization_barrier", "opt_barrier", "domain", "add_d
 _IN_PLACE = frozenset(["dynamic_update_slice", "scatter"])
 _DONE = {"async_done": 1, "all_gather_done": 1, "collective_permute_done": 1, "copy_done": 0}
 """Which output of the start is the result; that of others is the whole."""
-_OUTPUT_ALIAS = re.compile(r"\{\s*([\d, ]*)\}\s*:\s*\((\d{1,9}),\s*\{([\d, ]*)\}")
+_OUTPUT_ALIAS = re.compile(r"\{\s*+([\d, ]*+)\}\s*+:\s*+\((\d{1,9}),\s*+\{([\d, ]*+)\}")
 
 Names: TypeAlias = tuple[int, ...]
 """The values behind one output: several for a nested tuple."""

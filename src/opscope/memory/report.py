@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from opscope.memory.model import Buffer, Live, Memory
 
 _NUMBER = re.compile(r"\d+")
-_SUFFIX = re.compile(r"[._]?\d+$")
+_SUFFIX = re.compile(r"(?:[._]|(?<!\d))\d++$")
 """What tells nodes of one kind apart."""
-_NUMBERS = re.compile(r"(?:[._]\d+)+$")
+_NUMBERS = re.compile(r"(?:\d++[._])++")
+"""The numbers that a name ends in, backwards: forwards, every place of a long name would be tried to its end."""
 
 
 class Group(NamedTuple):
@@ -61,11 +62,16 @@ def repeats(rows: Iterable[Live]) -> list[list[Live]]:
     equal: dict[tuple[object, ...], list[Live]] = defaultdict(list)
     for row in rows:
         buffer = row.buffer
-        name, scope = _NUMBER.sub("#", _NUMBERS.sub("", buffer.node)), _NUMBER.sub("#", "/".join(buffer.scope))
+        name, scope = _NUMBER.sub("#", _without_numbers(buffer.node)), _NUMBER.sub("#", "/".join(buffer.scope))
         equal[buffer.kind, buffer.bytes, buffer.source, str(buffer.type), buffer.output, name, scope].append(row)
     unused = [each for each in equal.values() if not each[0].buffer.node]  # what is reserved and not in use comes last
     others = [each for each in equal.values() if each[0].buffer.node]
     return sorted(others, key=lambda each: -len(each) * (each[0].buffer.bytes or 0)) + unused
+
+
+def _without_numbers(name: str) -> str:
+    numbers = _NUMBERS.match(name[::-1])
+    return name[: len(name) - numbers.end()] if numbers else name
 
 
 def source_lines(buffers: Iterable[Buffer]) -> list[list[list[Buffer]]]:

@@ -80,7 +80,7 @@ def read_csv(data: bytes) -> Table:
     texts = texts[blank:]
     if not texts:
         raise OpscopeError(f"is empty; expected a table with {_COLUMNS}")
-    lines = csv.reader(texts, delimiter=_separator(texts[0]))
+    lines = _cells(texts)
     header = [cell.strip().lower() for cell in next(lines, [])]
     units = [name for name in header if name in UNITS]
     if "node" not in header or not (len(units) == 1 or {"value", "unit"} <= set(header)):
@@ -95,6 +95,13 @@ def read_csv(data: bytes) -> Table:
                 yield _Row(f"line {line}", cell.get("node"), _as_number(value), unit, ",".join(cells))
 
     return _table(rows(), "value")
+
+
+def _cells(texts: list[str]) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(texts, delimiter=_separator(texts[0]))
+    except csv.Error as error:  # a cell of more than 131,072 characters
+        raise OpscopeError(f"is not a table with {_COLUMNS}: {error}") from None
 
 
 def _as_number(text: str | None) -> Any:

@@ -49,7 +49,7 @@ def is_onnxruntime(head: bytes) -> bool:
 def read_onnxruntime(data: bytes) -> NodeTimes:
     try:
         events = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OpscopeError(f"is not complete JSON: {error}; call end_profiling() before you read the profile") from None
     if not isinstance(events, list):
         raise OpscopeError("is not a profile of ONNX Runtime, which is a list of events")

@@ -104,7 +104,7 @@ def line_events(line: bytes) -> Iterator[RawEvent]:
 def _unusual(line: bytes, pos: int, stop: int) -> RawEvent:
     """An event whose fields are in another order."""
     metadata = offset = duration = 0
-    stats = b""
+    stats: list[bytes] = []
     while pos < stop:
         key = line[pos]
         pos += 1
@@ -118,8 +118,9 @@ def _unusual(line: bytes, pos: int, stop: int) -> RawEvent:
             begin = pos - 1
             key, pos = varint(line, begin, stop)
             pos = after_value(line, pos, stop, key)
-            stats += line[begin:pos] if key == _STATS else b""
-    return RawEvent(metadata, offset, duration, stats)
+            if key == _STATS:
+                stats.append(line[begin:pos])
+    return RawEvent(metadata, offset, duration, b"".join(stats))
 
 
 def stat_bytes(stats: bytes) -> Iterator[bytes]:

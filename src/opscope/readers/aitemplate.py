@@ -13,9 +13,10 @@ from inspect import isroutine
 from typing import Any
 
 from opscope.errors import OpscopeError, SourceError, blamed_on_source
+from opscope.json_text import parsed_json
+from opscope.naming import UnusedNames
 from opscope.program import GraphBuilder, Metric, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers import Progress, Verdict
-from opscope.readers.json_text import parsed_json
 from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
 
@@ -65,18 +66,13 @@ class OpNames:
 
     def __init__(self) -> None:
         self._by_identity: dict[int, tuple[Any, str]] = {}
-        self._used: set[str] = set()
+        self._unused = UnusedNames()
 
     def name(self, op: Any) -> str:
         entry = self._by_identity.get(id(op))
         if entry is None:
             base = str(op._attrs.get("original_name") or op._attrs.get("name") or op._attrs["op"])
-            name, count = base, 1
-            while name in self._used:
-                count += 1
-                name = f"{base}#{count}"
-            self._used.add(name)
-            entry = self._by_identity[id(op)] = (op, name)
+            entry = self._by_identity[id(op)] = (op, self._unused.of(base))
         return entry[1]
 
 
@@ -147,9 +143,9 @@ def build(model: Mapping[str, Any], name: str) -> Program:
         for tensor in tensors.values():
             if str(tensor["name"]) not in producers:
                 _source_tensor(graph, tensor, value)
-        ids: set[str] = set()
+        unused = UnusedNames()
         for op in _in_order(model["Operators"], producers):
-            _operator(graph, op, tensors, value, ids)
+            _operator(graph, op, tensors, value, unused)
         outputs = [str(t["name"]) for t in tensors.values() if t.get("is_output")]
         graph.outputs = [value[name] for name in outputs] or [value[n] for n, t in tensors.items() if not t.get("dst_ops")]
     return program.build()
@@ -164,13 +160,10 @@ def _source_tensor(graph: GraphBuilder, tensor: Mapping[str, Any], value: dict[s
     value[name] = (name, 0)
 
 
-def _operator(graph: GraphBuilder, op: Mapping[str, Any], tensors: Mapping[str, Any], value: dict[str, ValueRef], ids: set[str]) -> None:
-    base = id_ = str(op.get("id") or op.get("original_name") or op["name"])
-    count = 1
-    while id_ in ids or id_ in value:
-        count += 1
-        id_ = f"{base}#{count}"
-    ids.add(id_)
+def _operator(
+    graph: GraphBuilder, op: Mapping[str, Any], tensors: Mapping[str, Any], value: dict[str, ValueRef], unused: UnusedNames
+) -> None:
+    id_ = unused.of(str(op.get("id") or op.get("original_name") or op["name"]), value)
     outputs = [str(out) for out in op["outputs"]]
     parts = op.get("elementwise_ops")
     if parts and all(isinstance(part, Mapping) for part in parts):

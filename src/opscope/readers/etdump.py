@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from opscope.child import child_environment, python_command
+from opscope.child import child_environment, fate, limited, python_command, read_apart
 from opscope.errors import SourceError
 from opscope.naming import listed
 from opscope.profile.align import align
@@ -84,12 +84,17 @@ def _read(source: Source) -> Inspected:
     with tempfile.TemporaryDirectory() as directory:
         dump, events = Path(directory, "run.etdp"), Path(directory, "events.json")
         dump.write_bytes(source.read_bytes())
-        command = python_command("opscope.readers.etdump", str(dump), str(events))
-        done = subprocess.run(command, env=child_environment(sys.path), stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        if done.returncode:
-            words = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
+        command, size = python_command("opscope.readers.etdump", str(dump), str(events)), dump.stat().st_size
+        try:
+            read_apart(command, size, env=child_environment(sys.path), stdin=subprocess.DEVNULL)
+        except subprocess.CalledProcessError as error:
+            if error.returncode < 0:
+                raise SourceError(f"ExecuTorch's Inspector {fate(error, size)} on this ETDump; it is damaged") from None
+            words = (error.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
             reason = "it is truncated or damaged" if "CalledProcessError" in words else words[:200]
-            raise SourceError(f"ExecuTorch's Inspector cannot read this ETDump: {reason}")
+            raise SourceError(f"ExecuTorch's Inspector cannot read this ETDump: {reason}") from None
+        except subprocess.TimeoutExpired as error:
+            raise SourceError(f"ExecuTorch's Inspector {fate(error, size)} on this ETDump; it is damaged") from None
         blocks: Inspected = json.loads(events.read_text("utf-8"))
         return blocks
 
@@ -123,4 +128,5 @@ def _label(node: Node) -> str:
 
 
 if __name__ == "__main__":
+    limited(Path(sys.argv[1]).stat().st_size)
     Path(sys.argv[2]).write_text(json.dumps(inspected(sys.argv[1])), "utf-8")

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import struct
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from opscope import native
-from opscope.child import child_environment, python_command
+from opscope.child import child_environment, fate, limited, python_command, read_apart
 from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
+from opscope.limits import inner_name
 from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, dimension, line_number
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo.details import JAX_MODULE, Context
@@ -32,11 +31,6 @@ from opscope.readers.result_paths import results_attr
 from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
-_SECONDS, _BYTES_PER_SECOND = 60, 1e5
-_BUSY = 10
-"""On a busy machine, time passes without work: it is CPU seconds that are limited, and time ten times as much."""
-_OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL) if hasattr(signal, "SIGXCPU") else ()
-_MEMORY, _MEMORY_PER_BYTE = 8 << 30, 200
 _LOOKS = re.compile(r"^\s*(module\b.*\{|func\.func\b|#loc\d*\s*=\s*loc|\"builtin\.module\"|#\w+\s*=\s*)", re.MULTILINE)
 _FRAME = re.compile(r'"((?:[^"\\]|\\.)*)"\("((?:[^"\\]|\\.)+)":(\d+):')
 _FILE = re.compile(r'loc\("((?:[^"\\]|\\.)+)":(\d+):')
@@ -61,35 +55,21 @@ def sniff(source: Source) -> Verdict:
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
     data = source.read_bytes()
-    command, seconds = python_command("opscope.readers.mlir"), _seconds(data)
-    environment = child_environment(sys.path)
     try:
-        done = subprocess.run(command, input=data, env=environment, capture_output=True, check=True, timeout=_BUSY * seconds)
+        done = read_apart(python_command("opscope.readers.mlir"), len(data), input=data, env=child_environment(sys.path))
     except subprocess.SubprocessError as error:
         if data.startswith(BYTECODE):
             raise SourceError("is damaged MLIR bytecode; write it again") from None
-        too_long = isinstance(error, subprocess.TimeoutExpired) or getattr(error, "returncode", 0) in _OUT_OF_TIME
-        fate = f"took longer than {seconds} s" if too_long else "crashed"
-        raise SourceError(f"jaxlib's parser {fate} on it; it is damaged or nested too deeply") from None
+        raise SourceError(f"jaxlib's parser {fate(error, len(data))} on it; it is damaged or nested too deeply") from None
     if done.stdout.startswith(b"-"):
         raise SourceError(**json.loads(done.stdout[1:]))
     programs = native.loads(done.stdout[1:].decode())
     return programs if data.startswith(BYTECODE) else [with_own_text(program, source.read_text) for program in programs]
 
 
-def _seconds(data: bytes) -> int:
-    """How long the parser may compute."""
-    return _SECONDS + int(len(data) / _BYTES_PER_SECOND)
-
-
 def _answer(data: bytes) -> bytes:
     """What the process writes: "+" and the program, or "-" and an error, as JSON."""
-    with suppress(ImportError, AttributeError, ValueError, OSError):  # not every system has the limit
-        import resource
-
-        most = _MEMORY + _MEMORY_PER_BYTE * len(data)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        resource.setrlimit(resource.RLIMIT_CPU, (_seconds(data), _seconds(data)))
+    limited(len(data))
     try:
         is_bytecode = data.startswith(BYTECODE)
         text = parsed(data).operation.get_asm(enable_debug_info=True) if is_bytecode else data.decode("utf-8", "replace")
@@ -272,7 +252,7 @@ class _Block:
             self.module.around.setdefault(called, Scope(parsed.path + parsed.call, (), parsed.transforms))
         regions = [region for region in op.regions if list(region.blocks)]
         for index, region in enumerate(regions):
-            name = f"{self.graph.name}/{node_id}" + (f".{index}" if len(regions) > 1 else "")
+            name = inner_name(self.graph.name, f"/{node_id}" + (f".{index}" if len(regions) > 1 else ""))
             body = _Block(self.module, self.module.builder.graph(name), list(region.blocks), Scope(parsed.path, (), parsed.transforms))
             calls.append(name)
             inputs.extend(self._value(outside) for outside in body.take_captures(state, len(inputs)))

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from opscope.errors import SourceError, blamed_on_source
+from opscope.json_text import parsed_json
 from opscope.program import (
     UNKNOWN_TYPE,
     Graph,
@@ -29,7 +30,6 @@ from opscope.program import (
     whole_number,
 )
 from opscope.readers import Progress, Verdict
-from opscope.readers.json_text import parsed_json
 from opscope.readers.source import Source
 
 EXTRA_FIELDS = "model_explorer"
@@ -37,7 +37,8 @@ TENSOR_NAMES = "tensor_names"
 _LOOKS = re.compile(r'"(?:graphs|subgraphs|nodes)"\s*:\s*\[')
 _SPLIT = re.compile(r"(?<!\\)/")
 _TYPED = re.compile(r"(?:torch\.)?([A-Za-z_]\w*)\s*\[([^\]]*)\]")
-_MLIR = re.compile(r"tensor<((?:[\w?]+x)*)([a-z]\w*)(?:,.*)?>")
+_MLIR = re.compile(r"tensor<((?:(?:\d++|\?)x)*+)([a-z]\w*+)(?:,.*)?>")
+_Outputs: TypeAlias = tuple[dict[Any, int], int]
 _FIELDS = ("id", "label", "namespace", "subgraphIds", "attrs", "incomingEdges", "outputsMetadata")
 
 
@@ -93,7 +94,7 @@ def _read_graph(builder: GraphBuilder, graph: Mapping[str, Any], graph_ids: set[
     nodes = graph.get("nodes")
     if not isinstance(nodes, list) or not all(isinstance(node, dict) and isinstance(node.get("id"), str) for node in nodes):
         raise SourceError(f"graph {builder.name!r}: `nodes` must be a list of nodes with an `id`")
-    outputs = {node["id"]: [item.get("id") for item in _dicts(node.get("outputsMetadata"))] for node in nodes}
+    outputs = {node["id"]: _positions([item.get("id") for item in _dicts(node.get("outputsMetadata"))]) for node in nodes}
     for raw in nodes:
         node = _node(raw, outputs, graph_ids)
         called.update(node.calls)
@@ -107,7 +108,15 @@ def _read_graph(builder: GraphBuilder, graph: Mapping[str, Any], graph_ids: set[
     builder.attrs[EXTRA_FIELDS] = {key: value for key, value in graph.items() if key not in ("id", "nodes")}
 
 
-def _node(raw: Mapping[str, Any], outputs: Mapping[str, list[Any]], graph_ids: set[str]) -> Node:
+def _positions(output_ids: list[Any]) -> _Outputs:
+    """The first position of each id, and how many there are."""
+    positions: dict[Any, int] = {}
+    for position, output_id in enumerate(output_ids):
+        positions.setdefault(output_id, position)
+    return positions, len(output_ids)
+
+
+def _node(raw: Mapping[str, Any], outputs: Mapping[str, _Outputs], graph_ids: set[str]) -> Node:
     builder = GraphBuilder("")
     scope = _path(str(raw.get("namespace", "")))
     attrs: dict[str, Any] = {}
@@ -139,13 +148,14 @@ def _tensor_names(raw: Mapping[str, Any]) -> list[str]:
     return [attr["value"] for attr in attrs if attr.get("key") == "tensor_name" and isinstance(attr.get("value"), str)]
 
 
-def _reference(edge: Mapping[str, Any], outputs: Mapping[str, list[Any]]) -> ValueRef | None:
+def _reference(edge: Mapping[str, Any], outputs: Mapping[str, _Outputs]) -> ValueRef | None:
     source, output = str(edge.get("sourceNodeId")), edge.get("sourceNodeOutputId", "0")
-    output_ids = outputs.get(source)
-    if output_ids is None:
+    found = outputs.get(source)
+    if found is None:
         return None
-    index = output_ids.index(output) if output in output_ids else whole_number(output) or 0
-    return source, index if index < len(output_ids) else 0 if output_ids else index
+    positions, count = found
+    index = positions[output] if output in positions else whole_number(output) or 0
+    return source, index if index < count else 0 if count else index
 
 
 def _dicts(items: Any) -> list[dict[str, Any]]:

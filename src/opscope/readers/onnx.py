@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
+from opscope.limits import inner_name
+from opscope.naming import UnusedNames
 from opscope.program import UNKNOWN_TYPE, Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef, line_number
 from opscope.readers import Progress, Verdict
 from opscope.readers.mistakes import refuse_arguments
@@ -134,15 +136,16 @@ class _Reader:
         names = [name for node in listed for name in (node.name, node.op_type, node.domain, *node.input, *node.output)]
         _check_names((graph.name, *values, *names))
         makers = {out for node in listed for out in node.output if out}
-        used_ids = {node.id for node in graph.nodes}
-        ids = [_unique(node.name or f"{node.op_type}_{i}", used_ids) for i, node in enumerate(listed)]
+        unused = UnusedNames()
+        unused.used.update(node.id for node in graph.nodes)
+        ids = [unused.of(node.name or f"{node.op_type}_{i}") for i, node in enumerate(listed)]
         for node, id_ in zip(listed, ids, strict=True):
             values.update((out, (id_, i)) for i, out in enumerate(node.output) if out)
         for node, id_ in zip(listed, ids, strict=True):
             inputs = []
             for name in node.input:
                 if name and name not in values and name not in makers:
-                    outer = graph.node(_unique(name, used_ids), "outer value", outputs=[types.get(name, UNKNOWN_TYPE)], role="input")
+                    outer = graph.node(unused.of(name), "outer value", outputs=[types.get(name, UNKNOWN_TYPE)], role="input")
                     values[name] = (outer.id, 0)
                 if name:
                     inputs.append(values[name])
@@ -157,7 +160,7 @@ class _Reader:
         for attribute in node.attribute:
             bodies = [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
             for i, body in enumerate(bodies):
-                title = f"{graph.name}/{id_}.{attribute.name}" + (f".{i}" if len(bodies) > 1 else "")
+                title = inner_name(graph.name, f"/{id_}.{attribute.name}" + (f".{i}" if len(bodies) > 1 else ""))
                 calls.append(title)
                 self._waiting.append((title, body, types))
             if not bodies:
@@ -173,15 +176,6 @@ class _Reader:
         outputs = [types.get(out, UNKNOWN_TYPE) for out in node.output]
         op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
         graph.node(id_, op, inputs, outputs, attrs=attrs, scope=_scope(node, metadata), source=_frames(metadata), calls=calls)
-
-
-def _unique(name: str, used_ids: set[str]) -> str:
-    id_, count = name, 1
-    while id_ in used_ids:
-        count += 1
-        id_ = f"{name}#{count}"
-    used_ids.add(id_)
-    return id_
 
 
 def _scope(node: Any, metadata: Mapping[str, str]) -> Path:

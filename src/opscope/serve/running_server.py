@@ -56,7 +56,7 @@ def _running() -> tuple[int, str] | None:
     try:
         state = json.loads(read_private(state_file()))
         return int(state["port"]), str(state["token"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -94,7 +94,7 @@ def show_in_running(program: Program, config: dict[str, Any]) -> Shown | None:
         if response.status != 200:
             return None
         return Shown(f"http://127.0.0.1:{port}/{token}/", int(json.loads(response.read())["tabs"]))
-    except (OSError, HTTPException, ValueError, KeyError):
+    except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError):
         return None
     finally:
         connection.close()

@@ -43,6 +43,8 @@ _NOT_WRITTEN = re.compile(
 Draw = Callable[[Program, ViewOptions, str], str]
 """Draws, and returns the message to print: a path, or that the page shows the drawing."""
 
+_LONGEST_LINE = 10_000
+
 
 class Session:
     """Runs command lines. Only `quit` ends it; errors do not."""
@@ -96,6 +98,8 @@ class Session:
     def _run(self, line: str) -> None:
         if not line:
             self.say("Type an instruction or computation to draw it, `help` to list the commands, `quit` to leave.")
+        elif len(line) > _LONGEST_LINE:
+            raise OpscopeError(f"a line has at most {_LONGEST_LINE:,} characters, this one {len(line):,}; is it a script?")
         elif line.startswith("/"):
             self.search(line[1:])
         else:

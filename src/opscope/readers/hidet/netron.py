@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from opscope.errors import blamed_on_source
+from opscope.json_text import parsed_json
 from opscope.program import PRINTED, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, whole_number
 from opscope.readers.hidet.attributes import CATEGORY, FUSED, FUSED_GRAPH, TASK, VERBATIM, value_of, verbatim_of
 from opscope.readers.hidet.text import read_flow_text
-from opscope.readers.json_text import parsed_json
 
 
 def read_netron(text: str, name: str = "hidet") -> Program:

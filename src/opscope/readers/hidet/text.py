@@ -13,9 +13,9 @@ import re
 from opscope.errors import SourceError
 from opscope.program import GraphBuilder, TensorType, ValueRef, dimension
 
-_TYPED = re.compile(r"(\w+): (\w+)\[([^\]]*)\]\[([^\]]*)\]")
-_CONSTANT = re.compile(r"(\w+) = Constant\((\w+)\[([^\]]*)\]\[([^\]]*)\]\)(?:\s*#\s*hash: (\w+))?")
-_OPERATION = re.compile(r"(?P<results>.+?) = (?P<op>\w+)\((?P<args>.*)\)(?:\s*#\s*(?P<note>.*))?")
+_TYPED = re.compile(r"\b(\w++): (\w++)\[([^\[\]]*+)\]\[([^\[\]]*+)\]")
+_CONSTANT = re.compile(r"(\w++) = Constant\((\w++)\[([^\]]*+)\]\[([^\]]*+)\]\)(?:\s*+#\s*+hash: (\w++))?")
+_OPERATION = re.compile(r"(?P<results>[^=]++)(?<= )= (?P<op>\w++)\((?P<args>.*)\)(?:\s*+#\s*+(?P<note>.*))?")
 
 
 def read_flow_text(graph: GraphBuilder, text: str) -> None:

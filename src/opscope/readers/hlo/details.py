@@ -33,7 +33,7 @@ METADATA = re.compile(_METADATA_SHAPE)
 METADATA_START = ", metadata={"
 _PLAIN_METADATA = re.compile(r""", metadata=\{(?:[a-z_]++=(?:"[^"\\]*+"|[0-9]++)(?: (?!\})|(?=\})))*+\}""")
 """Metadata with nothing but words and numbers in it, which is nearly all of it."""
-_PLAIN_MEMBER = re.compile(r"""([a-z_]++)=(?:"([^"\\]*+)"|([0-9]++))""")
+_PLAIN_MEMBER = re.compile(r"""(?<![a-z_])([a-z_]++)=(?:"([^"\\]*+)"|([0-9]++))""")
 _BACKEND_START = ", backend_config="
 """A backend's own settings, which compiled GPU modules have after the metadata, as JSON. They are different for each instruction."""
 BEFORE_SHAPE = r"((?:,(?! metadata=\{| backend_config=)[^,\n]*+)*+)"

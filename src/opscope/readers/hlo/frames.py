@@ -11,7 +11,7 @@ from opscope.readers.hlo.lexing import expected, group_end, skip, string_end, un
 
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 _NUMBER = re.compile(r"[0-9]{1,9}(?![0-9])")
-_FIELD = re.compile(r"(\w+)\s*=\s*([0-9]{1,9})(?![0-9])")
+_FIELD = re.compile(r"\b(\w++)\s*+=\s*+([0-9]{1,9})(?![0-9])")
 _MORE = Frame("…", 0, f"more than {MOST_FRAMES} frames")
 """At the end of a stack that goes on."""
 

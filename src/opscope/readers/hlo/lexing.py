@@ -10,8 +10,10 @@ _SPACE = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/|(?<![^\n])#[^\n]*+)*+", re.DOT
 """Whitespace and comments. Some of XLA's tests have lines that begin with #, for the tool that runs them."""
 _PLAIN = re.compile(r"""(?:[^"'{}()\[\]/]++|/(?![/*]))*+""")
 _STRING = re.compile(r""""[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+'""", re.DOTALL)
-_COMMENT = re.compile(rf"({_STRING.pattern})|//[^\n]*+|/\*.*?\*/", re.DOTALL)
-_MARK = re.compile(r"/\*.*?\*/", re.DOTALL)
+_MARKED = r"/\*.*?(?:\*/|\Z)"
+"""A comment; one that is never closed ends with the text, or each of a million would be searched to its end."""
+_COMMENT = re.compile(rf"({_STRING.pattern})|//[^\n]*+|{_MARKED}", re.DOTALL)
+_MARK = re.compile(_MARKED, re.DOTALL)
 """The comments that XLA prints into long lists, `/*index=5*/`."""
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}

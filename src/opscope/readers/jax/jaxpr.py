@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from opscope.naming import UnusedNames
 from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, Role, TensorType, ValueRef
 from opscope.readers.hlo.scope import Scope, parse_op_name
 from opscope.readers.jax.jaxpr_text import JaxprText, Written
@@ -69,19 +70,14 @@ class _Names:
 
     def __init__(self) -> None:
         self._by_id: dict[int, str] = {}
-        self._used: set[str] = set()
+        self._unused = UnusedNames(".")
 
     def of(self, jaxpr: Any, wish: str) -> tuple[str, bool]:
         """The graph's name, and whether it is new."""
         key = id(getattr(jaxpr, "jaxpr", jaxpr))
         if key in self._by_id:
             return self._by_id[key], False
-        name, n = wish, 1
-        while name in self._used:
-            n += 1
-            name = f"{wish}.{n}"
-        self._used.add(name)
-        self._by_id[key] = name
+        name = self._by_id[key] = self._unused.of(wish)
         return name, True
 
 

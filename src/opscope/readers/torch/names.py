@@ -18,8 +18,10 @@ NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 """What torch.export puts into the stack of nodes that it creates itself, outside any module."""
 
 _DYNAMO_ROOT = re.compile(r"^L\['self'\]|^L__self__")
-_DYNAMO_ITEM = re.compile(r"(?:\._modules)?\[['\"]?([^'\"\]]+)['\"]?\]")
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$', re.MULTILINE)
+_DYNAMO_ITEM = re.compile(r"(?:\._modules)?\[['\"]?([^'\"\[\]]++)['\"]?\]")
+_FRAME = re.compile(r'^[ \t]*+File "(?P<file>[^"\n]++)", line (?P<line>\d++)(?:, in (?P<function>.+))?$', re.MULTILINE)
+_DEEPEST = 200
+"""How deeply modules are nested at most: a name can have a million dots, and each of them would be looked at."""
 _EXPORT_PLUMBING = "torch/_dynamo/functional_export.py"
 
 
@@ -137,7 +139,7 @@ class OwnerScopes:
 
     def of(self, qualified_name: str) -> Path:
         """The scope of "layers.3.mlp.weight": that of its module, or of the nearest enclosing module that ran."""
-        owner = qualified_name.rpartition(".")[0]
+        owner = qualified_name.rpartition(".")[0] if qualified_name.count(".") <= _DEEPEST else ""
         while owner and owner not in self._by_path:
             owner = owner.rpartition(".")[0]
         return self._by_path.get(owner, ())

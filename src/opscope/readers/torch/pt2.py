@@ -13,9 +13,9 @@ from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
 from opscope.gc_pause import without_collecting
+from opscope.json_text import parsed_json
 from opscope.limits import Budget
 from opscope.program import Program, ProgramBuilder
-from opscope.readers.json_text import parsed_json
 from opscope.readers.source import Source
 from opscope.readers.torch.names import calls_of_text
 from opscope.readers.torch.pt2_graph import effects, read_graphs, signature, stored_names
@@ -26,6 +26,8 @@ _DAMAGED = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, RuntimeError, UnicodeError, NotImplementedError,
 )  # fmt: skip
 """What zipfile raises for archives that are damaged, encrypted or compressed in other ways."""
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""zipfile stops unpacking these where it was told to. Of others it unpacks all that it has read, and a megabyte can contain gigabytes."""
 
 
 def members(source: Source) -> list[str]:
@@ -88,7 +90,10 @@ class _Unpacked:
         self._budget = Budget(size)
 
     def json(self, name: str) -> Any:
-        size = self._archive.getinfo(name).file_size
+        member = self._archive.getinfo(name)
+        if member.compress_type not in _BOUNDED:
+            raise SourceError(f"has {name} in a compression that torch does not write; save it again")
+        size = member.file_size
         self._budget.take(size)
         with self._archive.open(name) as entry:
             content = entry.read(size)  # without a size, zipfile unpacks everything first, whatever size the entry states

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opscope.limits import inner_name
+from opscope.naming import UnusedNames
 from opscope.program import Details, Frame, GraphBuilder, Node, Path, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.fx import INPUT, Placeholder
 from opscope.readers.torch.names import OwnerScopes, about_modules, calls_of_text, frames_of_text, op_name
@@ -68,9 +70,12 @@ def _metadata(key: str, text: str) -> Any:
     if key in _JSON_METADATA:
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
-        return [origin.get("name", "") for origin in value] if key == "from_node" else value
+        if key != "from_node":
+            return value
+        is_list = isinstance(value, list) and all(isinstance(origin, dict) for origin in value)
+        return [origin.get("name", "") for origin in value] if is_list else text
     return text
 
 
@@ -113,7 +118,8 @@ class _GraphReader:
         self.called: list[tuple[str, Json]] = []
         self.types: dict[str, TensorType] = {}
         self.devices: dict[str, str] = {}
-        self.used_ids: set[str] = set()
+        self.unused = UnusedNames("_", 1)
+        """Names for nodes that have none in the file (older schemas), as fx would choose them."""
 
     def read(self, placeholders: Mapping[int, Placeholder], output_attrs: Mapping[str, Any], names: Sequence[str], is_entry: bool) -> None:
         self._read_types()
@@ -127,12 +133,12 @@ class _GraphReader:
         ]
         outputs = self.builder.outputs = [ref for _, ref in results]
         attrs = {**output_attrs, **names_attr([number for number, _ in results], names)}
-        self.builder.node(self._unique("output"), "output", outputs, (), role="output", attrs=attrs)
+        self.builder.node(self.unused.of("output"), "output", outputs, (), role="output", attrs=attrs)
 
     def _results(self, number: int, result: Argument, shows_constants: bool) -> list[ValueRef]:
         if result.names or result.graphs or not shows_constants or not is_constant(result.plain):
             return [self._ref(name) for name in result.names]
-        name = self._unique(f"output_{number}")
+        name = self.unused.of(f"output_{number}")
         self.builder.node(name, "constant", (), output_types(result.plain), role="constant", attrs=constant_attrs(result.plain))
         return [(name, 0)]
 
@@ -147,7 +153,7 @@ class _GraphReader:
                 types[name] = symbol_type(kind, symbol)
         for name, held in (self.graph.get("custom_obj_values") or {}).items():
             types[name] = TensorType(f"({held.get('class_fqn', 'object')})")
-        self.used_ids.update(types)
+        self.unused.used.update(types)
 
     def _scope(self, node: Json) -> Path:
         stack = node["metadata"].get("nn_module_stack")
@@ -156,18 +162,9 @@ class _GraphReader:
     def _ref(self, name: str) -> ValueRef:
         return (self.same.get(name, name), 0)
 
-    def _unique(self, name: str) -> str:
-        """A name for a node that has none in the file (older schemas), as fx would choose it."""
-        id_, count = name, 0
-        while id_ in self.used_ids:
-            count += 1
-            id_ = f"{name}_{count}"
-        self.used_ids.add(id_)
-        return id_
-
     def _placeholder(self, position: int, entry: Json, placeholder: Placeholder) -> None:
         argument = Argument(entry)
-        name = argument.names[0] if argument.names else placeholder.name or self._unique(f"arg{position}")
+        name = argument.names[0] if argument.names else placeholder.name or self.unused.of(f"arg{position}")
         if name in self.same:
             return
         attrs = placeholder.attrs if argument.names else {"value": argument.plain}
@@ -186,7 +183,7 @@ class _GraphReader:
             values.append([item["name"] for item in value] if kind == "as_tensors" else next(iter(Argument(output).names), None))
         single = len(values) == 1 and not isinstance(values[0], list)
         _check_texts(node)
-        name = node.get("name") or (values[0] if single else None) or self._unique(op.split(".")[1 if "." in op else 0])
+        name = node.get("name") or (values[0] if single else None) or self.unused.of(op.split(".")[1 if "." in op else 0])
         inputs: list[ValueRef] = []
         calls: list[str] = []
         for argument in node["inputs"]:
@@ -197,8 +194,9 @@ class _GraphReader:
             decoded = Argument(argument["arg"])
             inputs.extend([self._ref(operand) for operand in decoded.names])
             for graph_name, graph in decoded.graphs:
-                calls.append(self.prefix + graph_name)
-                self.called.append((self.prefix + graph_name, graph))
+                called = inner_name(self.prefix, graph_name)
+                calls.append(called)
+                self.called.append((called, graph))
         elements = values[0] if len(values) == 1 and isinstance(values[0], list) else values
         direct = single and values[0] in (name, None)
         types = tuple([self._type(element) for element in elements])

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from opscope.limits import MOST_ELEMENTS
 from opscope.program import UNKNOWN_TYPE, WHOLE, Frame, GraphBuilder, Role, TensorType, ValueRef
 from opscope.readers.torch.names import op_name
 from opscope.readers.torch.readable_types import type_of
@@ -235,10 +236,10 @@ def _parts(value: ast.expr) -> list[ast.expr]:
 
 
 def _element(value: ast.expr) -> tuple[str, int] | None:
-    """The value and index of `var_mean[1]`, if the index is a non-negative number."""
+    """The value and index of `var_mean[1]`, if the index can be that of a result."""
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant):
         index = value.slice.value
-        if isinstance(index, int) and not isinstance(index, bool) and index >= 0:
+        if isinstance(index, int) and not isinstance(index, bool) and 0 <= index < MOST_ELEMENTS:
             return value.value.id, index
     return None
 

@@ -18,6 +18,8 @@ from typing import Any
 
 from opscope.analysis.causal import IS_CAUSAL, causal_position
 from opscope.errors import SourceError
+from opscope.limits import MOST_ELEMENTS
+from opscope.naming import UnusedNames
 from opscope.profile.kineto.place import LAUNCH_ATTR
 from opscope.program import CODE_ATTR, OPERAND_SHAPES_ATTR, GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef, dimension
 from opscope.readers.torch.export import ENTRY
@@ -125,7 +127,7 @@ class _Reader:
         """The buffer that a view shows."""
         self._shapes: dict[str, list[int | str]] = {}
         """The shapes of views that have a name."""
-        self._ids: set[str] = set()
+        self._unused = UnusedNames("_", 1)
         self._results: list[ValueRef | None] = []
 
     def take(self, statement: ast.stmt) -> None:
@@ -175,7 +177,7 @@ class _Reader:
             self._graph.add(self._inputs[name]._replace(links=()))
         else:
             self._graph.node(name, "input", (), (TensorType("(input)"),), role="input")
-        self._ids.add(name)
+        self._unused.used.add(name)
         outputs = self._inputs[name].outputs if name in self._inputs else ()
         self._types[name] = outputs[0] if outputs else TensorType("(input)")
         self._writers[name] = [(name, 0)]
@@ -261,11 +263,7 @@ class _Reader:
     def _add(
         self, call: ast.Call, kernel: str, label: str, inputs: list[ValueRef], written: list[str], settings: Mapping[str, Any]
     ) -> None:
-        base = written[0] if written else kernel
-        id, number = base, 1
-        while id in self._ids:
-            id, number = f"{base}_{number}", number + 1
-        self._ids.add(id)
+        id = self._unused.of(written[0] if written else kernel)
         attrs: dict[str, Any] = {LAUNCH_ATTR: label, **self._comments(call.lineno - 1), **settings}
         results = self._results_of(call, written[0]) if written and written[0] not in self._types else []
         several = [self._checked_type(name, inputs) for name in results]
@@ -288,9 +286,10 @@ class _Reader:
 
     def _results_of(self, call: ast.Call, target: str) -> list[str]:
         """The names of what a call returns: one for each result that the code after it takes apart (`buf10 = buf9[0]`)."""
-        item = re.compile(rf"\s*(?P<name>\w+) = {re.escape(target)}\[(?P<number>\d+)\]")
+        item = re.compile(rf"\s*(?P<name>\w+) = {re.escape(target)}\[(?P<number>\d{{1,9}})\]")
         end = call.end_lineno or call.lineno
-        items = {int(match["number"]): match["name"] for line in self._lines[end : end + 4 * _MOST_COMMENTS] if (match := item.match(line))}
+        found = [match for line in self._lines[end : end + 4 * _MOST_COMMENTS] if (match := item.match(line))]
+        items = {number: match["name"] for match in found if (number := int(match["number"])) < MOST_ELEMENTS}
         return [items.get(number, "") for number in range(max(items) + 1)] if items else [target]
 
     def _checked_type(self, name: str, inputs: list[ValueRef]) -> TensorType:
