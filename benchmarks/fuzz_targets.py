@@ -30,6 +30,7 @@ from opscope.memory.sources import read_memory
 from opscope.memory.xla_files import Reports, reported_memory
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.readers import read
+from opscope.readers.profiles import timed_with
 from opscope.readers.source import Source
 from opscope.recording.diff import diff
 from opscope.recording.history import history
@@ -86,6 +87,20 @@ OVERLAYS = {
     },
 }
 """Style rules and node data, which colour a picture."""
+BESIDE = {
+    "table": "node,ms\na,0.5\nb,1e-3\n",
+    "values": json.dumps({"unit": "J", "metric": "energy", "values": {"a": 0.5, "b": 2}}),
+    "onnxruntime": json.dumps(
+        [
+            {"cat": "Session", "name": "model_loading_array", "ts": 1, "dur": 2},
+            {"cat": "Session", "name": "model_run", "ts": 4, "dur": 9, "pid": 1, "tid": 1},
+            {"cat": "Node", "name": "a_kernel_time", "ts": 5, "dur": 3, "args": {"op_name": "add", "provider": "CPU"}},
+        ]
+    ),
+    "tensorrt": json.dumps([{"count": 10}, {"name": "a + PWN(b)", "timeMs": 5.0, "averageMs": 0.5, "percentage": 100.0}]),
+    "device": json.dumps({"title": "mine", "bandwidth": 4.8e12, "vector": 6.7e13, "products": {"bf16": 9.9e14}}),
+}
+"""Files beside a program: what was measured of its nodes, and the rates of a device."""
 _SLOW = ("aitemplate", "data", "fx_text", "hidet", "output_code", "recording", "snapshots_dump", "style", "xla_dump", "xplane")
 _SLOWER = ("hlo_proto", "kineto")
 _SLOWEST = ("aitemplate_dump", "fx_texts_dump", "hidet_dump", "torch_debug_dump", "torch_trace")
@@ -95,7 +110,7 @@ WEIGHTS = {**dict.fromkeys(_SLOW, 0.25), **dict.fromkeys(_SLOWER, 0.1), **dict.f
 
 def kinds(chosen: list[str]) -> list[str]:
     names = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
-    wanted = chosen or [name for name in [*names, RECORDING, REPORTS, *OVERLAYS, *DUMPS] if name not in SLOW]
+    wanted = chosen or [name for name in [*names, RECORDING, REPORTS, *OVERLAYS, *BESIDE, *DUMPS] if name not in SLOW]
     return [name for name in wanted if NEEDS.get(name, name) == name or find_spec(NEEDS[name])]
 
 
@@ -107,6 +122,8 @@ def seeds(kind: str, directory: Path) -> list[Path]:
         return _reports(directory / "reports")
     if kind in DUMPS:
         return write_dumps(kind, directory)
+    if kind in BESIDE:
+        return [_written(directory / f"beside.{kind}", BESIDE[kind].encode())]
     if kind in OVERLAYS:
         path = directory / f"overlay.{kind}"
         path.write_text(json.dumps(OVERLAYS[kind]), "utf-8")
@@ -235,6 +252,8 @@ def reading(path: Path, reports: Path, dump: Unpacked) -> Outcome:
             options = ViewOptions(style=str(path)) if path.suffix == ".style" else ViewOptions(node_data=(str(path),))
             initial(options)
             return Outcome(f"shown {len(svg_text(_coloured(), options, embed_font=False)) >> 7}")
+        if path.suffix[1:] in BESIDE:
+            return Outcome(f"shown {_beside(path)}")
         if path.suffix == SUFFIX:
             path = dump.fill(path)
             files = [each for each in path.iterdir() if each.is_file()]
@@ -246,6 +265,15 @@ def reading(path: Path, reports: Path, dump: Unpacked) -> Outcome:
     except OpscopeError as error:
         return _refused(error)
     return Outcome(f"shown {len(programs)} {sum(program.node_count for program in programs).bit_length()}", programs)
+
+
+def _beside(path: Path) -> int:
+    """How many nodes a file beside a program says something about, or a device's bandwidth roughly."""
+    if path.suffix == ".device":
+        named = path.with_suffix(".json")
+        named.write_bytes(path.read_bytes())
+        return int(device_of(str(named)).bandwidth).bit_length()
+    return sum(len(one.program.metrics) for one in timed_with([_coloured()], path))
 
 
 def _refused(error: OpscopeError) -> Outcome:

@@ -18,13 +18,16 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 WORDS = (
     b"%", b"{", b"}", b"(", b")", b"[", b"]", b"<", b">", b'"', b"'", b"\\", b"#", b",", b"=", b":", b"\0", b"\n", b"\xff", b"\xed\xa0\x80",
-    b"-1", b"0", b"99999999999999999999", b"9" * 5000, b"(" * 3000, b"\xe2\x80\xae", b"while", b"fusion", b"ROOT", b"parameter(0)",
-    b"/*", b"*/",
+    b"-1", b"0", b"99999999999", b"99999999999999999999", b"9" * 5000, b"(" * 3000, b"\xe2\x80\xae", b"while", b"fusion", b"ROOT",
+    b"parameter(0)", b"/*", b"*/",
 )  # fmt: skip
 _COLUMNS = (
     ("page", "data"), ("program", "data"), ("snapshot", "origins"), ("snapshot", "attrs"), ("snapshot", "pipeline"), ("meta", "value"),
 )  # fmt: skip
 """What a recording contains."""
+_PUMPED = 1 / 200
+_OFTEN = 50_000
+_PIECES = ("[", "(", "{", "a", "x", "1", " ", "\n", "/*", "_1", "a.", "a/", '"', "\\")
 _WORD = re.compile(rb"[\w.%]+|[^\w\s]")
 
 Files = dict[str, bytes]
@@ -33,6 +36,8 @@ Files = dict[str, bytes]
 
 def mutated(data: bytes, kind: str, rng: random.Random) -> bytes:
     """The file with one to four damages, by its kind: what `_BY_KIND` names, or anything else."""
+    if rng.random() < _PUMPED:
+        return _pumped(data, kind, rng)
     for _ in range(rng.choice((1, 1, 1, 1, 2, 4))):
         try:
             by_structure = _BY_KIND.get(kind, _words)
@@ -40,6 +45,22 @@ def mutated(data: bytes, kind: str, rng: random.Random) -> bytes:
         except (ValueError, LookupError, RecursionError, OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, sqlite3.Error):
             data = _bytes(data, rng)  # an earlier damage has destroyed the structure
     return data
+
+
+def _pumped(data: bytes, kind: str, rng: random.Random) -> bytes:
+    """A short piece very often: what is matched at every place, or in every way, or unpacked once per name, takes for ever then."""
+    try:
+        document = json.loads(data)
+        holder, key = _path(document, rng)[-1]
+        old = holder[key] if isinstance(holder[key], str) else rng.choice(_PIECES)
+        at, length = rng.randrange(len(old) + 1), rng.randrange(1, 5)
+        holder[key] = old[:at] + (old[at : at + length] or rng.choice(_PIECES)) * _OFTEN + rng.choice(("", "!", old[at:]))
+        return json.dumps(document).encode()
+    except (ValueError, LookupError, RecursionError):
+        if kind not in _BY_KIND:
+            at, length = rng.randrange(len(data) + 1), rng.randrange(1, 9)
+            return data[:at] + data[at : at + length] * _OFTEN + rng.choice((b"", b"!", data[at:]))
+        return _bytes(data, rng)
 
 
 def _bytes(data: bytes, rng: random.Random) -> bytes:
@@ -186,4 +207,5 @@ def _packed_json(blob: bytes, rng: random.Random) -> bytes:
         return _bytes(blob, rng)  # columns of numbers
 
 
-_BY_KIND = {"json": _json, "style": _json, "data": _json, "pt2": _archive, "dump": _files, "opscope": _recording}
+_JSON = ("json", "style", "data", "values", "onnxruntime", "tensorrt", "device")
+_BY_KIND = {**dict.fromkeys(_JSON, _json), "pt2": _archive, "dump": _files, "opscope": _recording}
