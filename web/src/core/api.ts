@@ -79,7 +79,9 @@ const steps: Record<string, (argument: never) => string> = {
     const marked = recording && request.diff ? momentOf(recording, request.diff) : undefined;
     const shown = marked?.program ?? need(program);
     const colours =
-      marked && request.colourBy === undefined ? (visible: Visible): Colours => changeColours(visible, marked) : coloursFor(shown, request);
+      marked && request.colourBy === undefined
+        ? (visible: Visible): Colours => changeColours(marked.program, visible, marked)
+        : coloursFor(shown, request);
     picture = draw(shown, { ...(request.as === "seen" ? SEEN : FILE), ...request, colours });
     const { visible, scene } = picture;
     return JSON.stringify({

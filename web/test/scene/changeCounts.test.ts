@@ -1,7 +1,7 @@
 /** Collapsed groups say how much changed in them: as many nodes as the legend counts, each in one box. */
 import { describe, expect, it } from "vitest";
 import { sameDiff } from "../../src/core/program/recording/diff";
-import { ADDED, CHANGED, countMarks, MERGED, REMOVED } from "../../src/core/program/recording/marks";
+import { ADDED, CHANGED, countMarks, MERGED, REMOVED, SAME } from "../../src/core/program/recording/marks";
 import { markedProgram } from "../../src/core/program/recording/moment";
 import { EVIDENCE } from "../../src/core/program/recording/types";
 import { changeColours } from "../../src/core/scene/changePaints";
@@ -25,7 +25,7 @@ const program = makeProgram([{ name: "main", nodes }], "main");
 const counts = (marked: Readonly<Record<string, number>>, fold: boolean, depth = 0) => {
   const marks = Uint8Array.from(nodes, ({ id }) => marked[id] ?? 0);
   const visible = buildView(program, { depth, fold, rules: { inlineSmall: false } });
-  const { corners } = changeColours(visible, { marks, counted: marks });
+  const { corners } = changeColours(program, visible, { marks, counted: marks });
   return Object.fromEntries(visible.title.map((title, box) => [title, corners![box]]).filter(([, text]) => text));
 };
 
@@ -46,6 +46,30 @@ describe("the counts of changes", () => {
 
   it("are not on what is expanded: its boxes say it", () => {
     expect(counts(marked, false, 1)).toEqual({});
+  });
+
+  it("leave out what a group calls, as its title does", () => {
+    const called = makeProgram(
+      [
+        {
+          name: "main",
+          nodes: [
+            { id: "fusion", op: "fusion", scope: "layer", calls: ["body"] },
+            { id: "exp", scope: "layer", inputs: ["fusion"] },
+            { id: "last", inputs: ["exp"] },
+          ],
+        },
+        { name: "body", nodes: [{ id: "a" }, { id: "b", inputs: ["a"] }] },
+      ],
+      "main",
+    );
+    const visible = buildView(called, { depth: 0 });
+    const marks = Uint8Array.of(ADDED, CHANGED, SAME, CHANGED, CHANGED);
+    const { corners } = changeColours(called, visible, { marks, counted: marks });
+    expect([visible.title, corners]).toEqual([
+      ["layer", "add"],
+      ["+1 ~1", ""],
+    ]);
   });
 
   it("are those of the row of the pass: what replaced a node is counted, not its ghost, too", () => {

@@ -1,7 +1,7 @@
 /** How boxes show what a pass did: colours, and counts on collapsed groups. */
 import { ADDED, CHANGED, MARK_NAMES, MERGED, REMOVED, SAME } from "../program/recording/marks";
 import type { Marked } from "../program/recording/moment";
-import { BoxKind, type Visible } from "../program/types";
+import { BoxKind, type ProgramData, type Visible } from "../program/types";
 import { countText } from "../text/quantities";
 import type { Colours } from "./types";
 import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } from "./types";
@@ -9,23 +9,30 @@ import { PAINT_ADDED, PAINT_CHANGED, PAINT_GROUP, PAINT_REMOVED, PAINT_SAME } fr
 /** Rows of the theme's paints by mark. What was merged into another node is gone, too. */
 export const MARK_PAINTS = [PAINT_SAME, PAINT_ADDED, PAINT_REMOVED, PAINT_CHANGED, PAINT_REMOVED] as const;
 
+type Changes = Pick<Marked, "marks" | "counted">;
+
 const GONE = (1 << REMOVED) | (1 << MERGED);
 
 /** What a picture shows of what a pass did to each node. */
-export function changeColours(
-  visible: Visible,
-  { marks, counted }: Pick<Marked, "marks" | "counted">,
-): Pick<Colours, "paints" | "corners"> {
+export function changeColours(program: ProgramData, visible: Visible, { marks, counted }: Changes): Pick<Colours, "paints" | "corners"> {
   const paints = markPaints(visible, marks);
-  return { paints, corners: counted && changeCounts(visible, counted, paints) };
+  return { paints, corners: counted && changeCounts(program, visible, counted, paints) };
 }
 
-/** "+1 −8 ~4" for each collapsed group in which something changed; one that is new or gone says so by its colour. */
-function changeCounts(visible: Visible, marks: Uint8Array, paints: Uint8Array): string[] {
+/**
+ * "+1 −8 ~4" for each collapsed group in which something changed; one that is new or gone says so by its colour. Like the operations in its
+ * title, these are without what it calls: the bodies of fusions.
+ */
+function changeCounts(program: ProgramData, visible: Visible, marks: Uint8Array, paints: Uint8Array): string[] {
+  const { graphStart, graphCount, groupings } = program;
+  const { groupGraph } = groupings[visible.grouping] ?? { groupGraph: [] };
+  const graphOf = visible.group.map((group) => (group < 0 ? visible.graph : groupGraph[group]));
   const counts = new Int32Array(visible.boxCount * MARK_NAMES.length);
-  for (let node = 0; node < marks.length; node++) {
-    const box = visible.boxOfNode[node];
-    if (box >= 0) counts[box * MARK_NAMES.length + marks[node]]++;
+  for (let graph = 0; graph < graphCount; graph++) {
+    for (let node = graphStart[graph]; node < graphStart[graph + 1]; node++) {
+      const box = visible.boxOfNode[node];
+      if (box >= 0 && graphOf[box] === graph) counts[box * MARK_NAMES.length + marks[node]]++;
+    }
   }
   return Array.from(visible.kind, (kind, box) => {
     if (visible.open[box] || paints[box] !== PAINT_CHANGED || (kind !== BoxKind.Group && kind !== BoxKind.Stack)) return "";

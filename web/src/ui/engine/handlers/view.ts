@@ -107,7 +107,7 @@ function coloursOf(state: EngineState, request: ViewRequest, visible: Visible): 
     colour: marks ? "category" : request.colour,
     scale: request.colourScale,
   });
-  return marks ? { ...chosen, ...changeColours(visible, { marks, counted: state.passShown?.counted }) } : chosen;
+  return marks ? { ...chosen, ...changeColours(state.index.program, visible, { marks, counted: state.passShown?.counted }) } : chosen;
 }
 
 /** What the pass did to each node, if that is shown. */
