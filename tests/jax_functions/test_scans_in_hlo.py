@@ -84,6 +84,25 @@ def test_layers_are_open_in_both_halves(forward_backward: bool, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("stage", ["jaxpr", "hlo"])
+def test_the_body_of_a_recomputed_layer_shows_both_of_its_parts(stage: str, tmp_path: Path) -> None:
+    """What is recomputed and the derivatives were two closed boxes."""
+
+    def layer(x: jax.Array, weight: jax.Array) -> tuple[jax.Array, None]:
+        return jnp.tanh(jnp.exp(x) @ weight), None
+
+    def loss(weights: jax.Array, x: jax.Array) -> jax.Array:
+        return jnp.sin(jax.lax.scan(jax.checkpoint(layer), x, weights)[0]).sum()
+
+    program = opscope.capture(jax.value_and_grad(loss), jnp.ones((6, 4, 4)), jnp.ones((2, 4)), stage=stage)
+    loop = [node for node in program.main if node.op in ("scan", "while")][-1]
+    body = loop.calls[-1] if stage == "jaxpr" else _bodies(program)[-1].name
+    opscope.save(program, tmp_path / "body.svg", graph=body)
+    text = (tmp_path / "body.svg").read_text()
+    assert ">recomputed<" in text and ">backward<" in text
+    assert ">tanh<" in text and len(re.findall(r">dot(_general)?<", text)) == 3, "one product again, and two derivatives"
+
+
+@pytest.mark.parametrize("stage", ["jaxpr", "hlo"])
 def test_arrows_and_info_count_the_same(stage: str, tmp_path: Path) -> None:
     program, picture = _step(stage), tmp_path / "step.svg"
     opscope.save(program, picture, forward_backward=True)

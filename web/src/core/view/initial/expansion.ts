@@ -137,8 +137,20 @@ function expandFrom(program: ProgramData, plain: ViewSpec, fitting: Visible): Ex
     return { depth: undefined, closed: wide, ...openOneByOne(program, { ...plain, closed: [...(plain.closed ?? []), ...wide] }) };
   const around = openAroundLayers(program, plain, fitting);
   if (around) return { depth: undefined, closed: [], ...around };
-  const calls = plain.calls === false ? undefined : openTheFewCalls(program, { ...plain, calls: false, depth: depth + 1 }, fitting);
-  return calls ? { depth: depth + 1, closed: [], ...calls } : { depth: undefined, open: [], closed: [], view: fitting };
+  const calls = plain.calls === false ? undefined : openFewCallsDeeply(program, plain, fitting, depth + 1);
+  return calls ?? { depth: undefined, open: [], closed: [], view: fitting };
+}
+
+/** Few calls, opened; where they contain few groups (the two halves of a recomputed layer), these too. */
+function openFewCallsDeeply(program: ProgramData, plain: ViewSpec, closed: Visible, first: number): Expansion | undefined {
+  let best: Expansion | undefined;
+  for (let depth = first; depth <= first + 1; depth++) {
+    const opened = openTheFewCalls(program, { ...plain, calls: false, depth }, closed);
+    if (!opened || (best && wideGroups(opened.view).length > 0)) break;
+    best = { depth, closed: [], ...opened };
+    if (opened.view.boxCount > FEW) break;
+  }
+  return best;
 }
 
 /** Groups and calls that are opened, and the view with them. */
