@@ -36,7 +36,7 @@ Files = dict[str, bytes]
 
 def mutated(data: bytes, kind: str, rng: random.Random) -> bytes:
     """The file with one to four damages, by its kind: what `_BY_KIND` names, or anything else."""
-    if rng.random() < _PUMPED:
+    if kind != "dump" and rng.random() < _PUMPED:
         return _pumped(data, kind, rng)
     for _ in range(rng.choice((1, 1, 1, 1, 2, 4))):
         try:
@@ -177,7 +177,11 @@ def unpacked(data: bytes) -> Files:
     sizes, _, contents = data.partition(b"\n")
     files: Files = {}
     at = 0
-    for name, size in json.loads(sizes).items():
+    try:
+        named = json.loads(sizes)
+    except ValueError:  # an earlier damage was to the directory itself
+        return {"damaged": data}
+    for name, size in named.items():
         files[name] = contents[at : at + size]
         at += size
     return files
