@@ -19,7 +19,6 @@ from pathlib import Path
 
 from results import Figure, keep
 from training_graph import training_graph
-from viewer import drag, moving, opened, press, wheel
 
 from opscope.program import Node, Program, TensorType
 
@@ -122,6 +121,8 @@ def export(source: Path, target: Path, nodes: int) -> Iterator[Figure]:
 
 
 def view(target: Path, nodes: int) -> Iterator[Figure]:
+    from viewer import drag, moving, opened, press, wheel  # which needs a browser; the programs made here are for machines without one too
+
     with opened(target) as (page, first):
         yield Figure("first picture", first, "s", "", nodes, at_most=3)
         yield Figure("Flatten", press(page, "Flatten"), "s", "", nodes, at_most=15)
