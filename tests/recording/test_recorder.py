@@ -199,6 +199,29 @@ def test_a_jax_function_is_recorded_while_it_compiles() -> None:
 
 
 @pytest.mark.frameworks
+def test_seconds_of_xla_are_those_of_a_compilation_that_writes_no_dump() -> None:
+    """Most passes take less time than writing what they did. The function was compiled before, which must not leave them unknown."""
+    jax = pytest.importorskip("jax")
+    function, asked = jax.jit(jax.numpy.sin), []
+    function(jax.numpy.ones(3))
+
+    class Watched:
+        def lower(self, *args: Any) -> Any:
+            lowered = function.lower(*args)
+            compile_ = lowered.compile
+            lowered.compile = lambda options: asked.append(options) or compile_(options)
+            return lowered
+
+    with opscope.record() as rec:
+        compiled = rec.jax(Watched(), jax.numpy.ones(3), compiler_options={"xla_cpu_enable_fast_math": True})
+    assert compiled(jax.numpy.zeros(3)).tolist() == [0, 0, 0]
+    with_dump, timed = asked
+    assert "xla_dump_to" in with_dump and "xla_dump_to" not in timed and timed["xla_cpu_enable_fast_math"]
+    assert any(s.seconds is not None for s in rec.recording)
+    assert "which wrote no dump" in rec.recording.attrs["remarks"][0]
+
+
+@pytest.mark.frameworks
 def test_recording_a_jax_function_leaves_the_users_own_profile_alone(tmp_path: Path) -> None:
     """A process can take one profile at a time. The recording lacks the seconds of passes then, and says so."""
     jax = pytest.importorskip("jax")
