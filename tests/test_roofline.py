@@ -206,7 +206,7 @@ def test_a_file_describes_another_device(capsys: pytest.CaptureFixture[str], tmp
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("{", "not JSON"),
+        ("{", "mine.json:1:2: not valid JSON"),
         ("[]", "a device is an object"),
         ("{}", "bandwidth must be a positive number per second, not None"),
         ('{"bandwidth": -1}', "bandwidth must be a positive number per second, not -1"),

@@ -135,6 +135,18 @@ def test_metadata_that_is_decoded_later_may_be_anything(tmp_path: Path, key: str
     assert main(["export", str(path), "-o", str(tmp_path / "a.svg")]) == 0
 
 
+@pytest.mark.parametrize(
+    "options", [("--style", "endless.json"), ("--node-data", "endless.json"), ("--colour-by", "time", "--device", "endless.json")]
+)
+def test_a_device_of_the_system_is_not_read_as_a_file(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("endless.json").symlink_to("/dev/zero")
+    assert main(["export", "demo:train_step", "-o", "a.svg", *options]) == 2
+    assert "endless.json: " in (said := capsys.readouterr().err) and "is a device; expected a file" in said
+
+
 GRAPH = 'class GraphModule(torch.nn.Module):\n    def forward(self, x: "f32[4]"):\n'
 
 
@@ -148,14 +160,15 @@ def test_an_index_in_a_text_is_not_a_number_of_results(tmp_path: Path, index: in
     assert main_graph["b"].op == "getitem" and main_graph["b"].attrs["index"] == index
 
 
+@pytest.mark.slow
 def test_an_event_with_many_facts_is_read_once() -> None:
-    fact = b"\x22\x04\x08\x01\x18\x05"
-    event = b"\x10\x01\x08\x01\x18\x01" + fact * MANY  # the place first, which profilers do not write
+    fact, count = b"\x22\x04\x08\x01\x18\x05", 2_000_000
+    event = b"\x10\x01\x08\x01\x18\x01" + fact * count  # the place first, which profilers do not write
     size, number = b"", len(event)
     while number:
         size, number = size + bytes([number & 127 | (128 if number > 127 else 0)]), number >> 7
     (read,) = line_events(b"\x22" + size + event)
-    assert (read.metadata, read.offset, read.duration, read.stats) == (1, 1, 1, fact * MANY)
+    assert (read.metadata, read.offset, read.duration, read.stats) == (1, 1, 1, fact * count)
 
 
 def fused(tmp_path: Path, text: str) -> Path:

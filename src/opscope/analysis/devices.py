@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from opscope.ellipsis import ellipsize
-from opscope.errors import OpscopeError
+from opscope.errors import OpscopeError, in_source
+from opscope.json_text import parsed_json
 from opscope.naming import suggest
+from opscope.readers.source import Source
 
 _KEYS = ("title", "bandwidth", "vector", "products", "source")
 
@@ -58,12 +60,8 @@ def device_of(name: str) -> Device:
         return device_from(name.lower(), rows[name.lower()])
     if not name.endswith(".json"):
         raise OpscopeError(f"{name!r} is not a known device, nor a JSON file of one{suggest(name, list(rows))}")
-    try:
-        row = json.loads(Path(name).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OpscopeError(f"{name}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise OpscopeError(f"{name}: not JSON: {error}") from None
+    with in_source(name):
+        row = parsed_json(Source(name).read_text())
     return device_from(Path(name).stem, row, f"{name}: ")
 
 

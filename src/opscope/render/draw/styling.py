@@ -12,7 +12,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from opscope.errors import OpscopeError, SourceError
+from opscope.errors import OpscopeError, SourceError, in_source
+from opscope.json_text import parsed_json
+from opscope.readers.source import Source
 from opscope.render.draw.predefined import PREDEFINED_STYLES
 from opscope.view_options import NodeData, Style
 
@@ -61,13 +63,16 @@ def first_run(node_data: Sequence[NodeData]) -> str | None:
 
 
 def _read_json(name: str, help: str = "") -> Any:
+    """The data in a file, which may be a pipe, and has the limits of a source."""
     try:
-        return json.loads(Path(name).read_text("utf-8"))
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}{help}", name) from None
-    except (ValueError, RecursionError) as error:
-        line, column = getattr(error, "lineno", 0), getattr(error, "colno", 0)
-        raise SourceError(f"not valid JSON: {getattr(error, 'msg', error)}", name, line=line, column=column) from None
+        source = Source(name)
+        if source.is_directory:
+            raise SourceError("is a directory; expected a JSON file", name)
+        text = source.read_text()
+    except SourceError as error:
+        raise SourceError(f"cannot be read: {error.message}{help}", name) from None
+    with in_source(name):
+        return parsed_json(text)
 
 
 def only_one(node_data: Sequence[NodeData]) -> dict[str, Any]:
