@@ -202,18 +202,25 @@ def test_a_jax_function_is_recorded_while_it_compiles() -> None:
 def test_seconds_of_xla_are_those_of_a_compilation_that_writes_no_dump() -> None:
     """Most passes take less time than writing what they did. The function was compiled before, which must not leave them unknown."""
     jax = pytest.importorskip("jax")
-    function, asked = jax.jit(jax.numpy.sin), []
+    function = jax.jit(jax.numpy.sin)
     function(jax.numpy.ones(3))
+    asked: list[dict[str, Any]] = []
 
     class Watched:
         def lower(self, *args: Any) -> Any:
             lowered = function.lower(*args)
             compile_ = lowered.compile
-            lowered.compile = lambda options: asked.append(options) or compile_(options)
+
+            def watched(options: dict[str, Any]) -> Any:
+                asked.append(options)
+                return compile_(options)
+
+            lowered.compile = watched
             return lowered
 
+    watched: Any = Watched()
     with opscope.record() as rec:
-        compiled = rec.jax(Watched(), jax.numpy.ones(3), compiler_options={"xla_cpu_enable_fast_math": True})
+        compiled = rec.jax(watched, jax.numpy.ones(3), compiler_options={"xla_cpu_enable_fast_math": True})
     assert compiled(jax.numpy.zeros(3)).tolist() == [0, 0, 0]
     with_dump, timed = asked
     assert "xla_dump_to" in with_dump and "xla_dump_to" not in timed and timed["xla_cpu_enable_fast_math"]
