@@ -37,8 +37,9 @@ def test_firefox_opens_expands_searches_and_saves(tmp_path: Path) -> None:
         until(lambda: firefox.run("return window.opscope?.state().status ?? 'loading'") != "loading")
         first = firefox.run("return window.opscope.whenIdle().then(() => window.opscope.state())")
         assert (first["status"], first["program"]) == ("ready", "network")
+        collapsed = firefox.run(PRESS, "Collapse all")
         expanded = firefox.run(PRESS, "Expand all")
-        assert len(expanded["expanded"]) > len(first["expanded"])
+        assert len(collapsed["expanded"]) < len(first["expanded"]) <= len(expanded["expanded"])
         assert firefox.run(SEARCH, "op:dot")["matches"] == 3
         firefox.run(PRESS, "Save")
         firefox.run(PRESS, "Save SVG")
