@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def exported(name: str) -> torch.export.ExportedProgram:
     if name == "varied":
         return varied()
     model, args, kwargs = ARCHITECTURES[name]()
-    return torch.export.export(model, args, kwargs)
+    return torch.export.export(model, args, kwargs, strict=False)
 
 
 @cache
@@ -54,7 +55,10 @@ def test_results_that_nothing_computes_are_constants_in_their_place(tmp_path: Pa
     """None, 2 and "text" are results like the others, from the live object and from the file."""
     program = torch.export.export(Constants(), (torch.ones(2),))
     results = program.graph.output_node().args[0]
-    torch.export.save(program, tmp_path / "saved.pt2")
+    try:
+        torch.export.save(program, tmp_path / "saved.pt2")
+    except AssertionError as error:  # torch 2.6
+        pytest.skip(f"this torch cannot save such results: {error}")
     for each in (capture_object(program), *read(Source(tmp_path / "saved.pt2"), format="torch")):
         graph = each.main
         shown = [graph[name].attrs.get("value", name) for name, _ in graph.outputs]
@@ -80,6 +84,10 @@ def test_a_saved_file_is_the_same_program(name: str, tmp_path: Path) -> None:
     torch.export.save(exported(name), path)
     (saved,) = read(Source(path), format="torch")
     live = captured(name)
+    if any("tied" in node.attrs for node in live.main) and any(
+        "serialized_state_dict" in each for each in zipfile.ZipFile(path).namelist()
+    ):
+        pytest.skip("an older torch keeps the weights of an archive in a pickle, so the file does not say which ones are tied")
     assert list(saved.graphs) == list(live.graphs)
     for graph in live:
         for ours, theirs in zip(saved[graph.name], graph, strict=True):

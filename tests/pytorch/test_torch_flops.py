@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 import opscope
 from opscope.analysis.causal import causal_position
@@ -75,12 +75,13 @@ def test_a_training_step_costs_what_torch_counts(name: str) -> None:
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_goes_back_through_five_products(causal: bool) -> None:
-    """On a CPU, torch's counter does not cover the kernel, so its count for the surrounding layers is added to the seven products."""
+    """Before 2.15, torch's counter does not cover the kernel of a CPU, for which opscope has a formula, or its backward kernel."""
     model, tokens = Attention(causal), torch.randint(11, (2, 6))
     forward = flop_counter()
     joint = _products(opscope.capture(model, tokens, stage="joint"))
     around, scores = 2 * 3 * 12 * 16 * 48, 2 * 2 * 2 * 6 * 6 * 8
-    assert _counted(model, tokens, forward) == around + 2 * scores
+    counts_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward in flop_registry
+    assert _counted(model, tokens, forward) == around + (7 if counts_backward else 2) * scores
     assert joint == around + 7 * scores
 
 
@@ -91,7 +92,11 @@ def test_gradients_of_attention_kernels_cost_what_torch_says(kind: str) -> None:
 
     query, key, value, gradient = (2, 4, 6, 8), (2, 2, 10, 8), (2, 2, 10, 5), (2, 4, 6, 5)
     count = mult_adds(f"aten._scaled_dot_product_{kind}_attention_backward.default", [gradient, query, key, value], [query], {})
-    assert count is not None and 2 * count == sdpa_backward_flop_count(gradient, query, key, value)
+    try:
+        expected = sdpa_backward_flop_count(gradient, query, key, value)
+    except AssertionError:
+        pytest.skip("the formula of this torch takes no keys with fewer heads")
+    assert count is not None and 2 * count == expected
 
 
 @pytest.mark.parametrize(("rows", "keys"), [(6, 6), (3, 7), (7, 3)])

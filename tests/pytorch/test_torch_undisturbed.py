@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -192,6 +194,123 @@ def test_generators_of_a_model_are_where_they_were(name: str) -> None:
     with torch.no_grad():
         assert torch.equal(model(x), untouched(x))
         assert torch.equal(model(x), untouched(x)), "the second number of a pair that RandomState makes"
+
+
+class Slotted:
+    """An object without a `__dict__`."""
+
+    __slots__ = ("calls", "last")
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def count(self, *_: Any) -> None:
+        self.calls += 1
+        self.last = self.calls
+
+
+class Scattered(nn.Module):
+    """Every call leaves something where neither modules nor plain containers are: in variables of hooks, slots, the class, and others."""
+
+    made = 0
+    shared: ClassVar[dict[str, int]] = {}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.table = nn.Linear(4, 4), nn.Embedding(3, 4, max_norm=0.1)
+        self.slotted, self.by_bound_method = Slotted(), Slotted()
+        self.plain = SimpleNamespace(calls=[], numbers=torch.Generator().manual_seed(1))
+        self.weak: weakref.WeakKeyDictionary[nn.Module, int] = weakref.WeakKeyDictionary()
+        self.array = np.zeros(2)
+        self.listed: list[int] = []
+        self.counted = 0
+        self.layer.register_forward_hook(partial(lambda calls, *_: calls.append(1), self.in_partial()))
+        self.layer.register_forward_hook(self.counting_hook())
+        self.layer.register_forward_pre_hook(self.by_bound_method.count)
+
+    def in_partial(self) -> list[int]:
+        calls: list[int] = []
+        self.state_of_hooks: list[Callable[[], Any]] = [lambda: list(calls)]
+        return calls
+
+    def counting_hook(self) -> Callable[..., None]:
+        calls = 0
+
+        def hook(*_: Any) -> None:
+            nonlocal calls
+            calls += 1
+
+        self.state_of_hooks.append(lambda: calls)
+        return hook
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        cls = type(self)
+        cls.made += 1
+        cls.shared["last"] = cls.made
+        cls.new = cls.made
+        self.slotted.count()
+        self.plain.calls.append(1)
+        self.weak[self.layer] = self.weak.get(self.layer, 0) + 1
+        self.array += 1
+        with torch.no_grad():
+            self.layer.bias.add_(1)
+        return self.layer(x) + self.table(torch.arange(1)) + torch.rand(4, generator=self.plain.numbers)
+
+    def everything(self) -> list[Any]:
+        slots = [(each.calls, getattr(each, "last", None)) for each in (self.slotted, self.by_bound_method)]
+        of_class = [Scattered.made, dict(Scattered.shared), hasattr(Scattered, "new")]
+        others = [list(self.plain.calls), self.plain.numbers.get_state().tolist(), list(self.weak.items()), self.array.tolist()]
+        values = [(name, value.tolist(), value._version, dict(vars(value))) for name, value in self.named_parameters()]
+        return [*slots, *of_class, *others, *values, *(read() for read in self.state_of_hooks)]
+
+
+@pytest.mark.parametrize("name", [*LOOKS, "torchsummary"])
+def test_what_is_left_outside_of_modules_is_undone(name: str) -> None:
+    model = Scattered()
+    x = torch.rand(3, 4)
+    loss = model.layer(x).square().mean() + model.table.weight.square().sum()
+    before = model.everything()
+    with suppress(opscope.OpscopeError):  # torch.export refuses a parameter that is written to
+        LOOKS.get(name, torchsummary_of)(model, x)
+    assert model.everything() == before
+    loss.backward()  # what the user's graphs saved was not touched
+
+
+class Sets(nn.Module):
+    """Every call changes settings of the process."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.set_float32_matmul_precision("medium")
+        torch.backends.mha.set_fastpath_enabled(False)
+        torch.backends.cudnn.benchmark = True
+        torch.set_num_threads(1 + torch.get_num_threads())
+        torch.set_autocast_enabled("cpu", True)
+        torch.set_anomaly_enabled(True, False)
+        return x * 2
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_settings_of_torch_are_as_before(name: str) -> None:
+    def settings() -> list[Any]:
+        return [
+            torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(),
+            torch.get_float32_matmul_precision(), torch.backends.mha.get_fastpath_enabled(), torch.backends.cudnn.benchmark,
+            torch.get_num_threads(), torch.is_autocast_enabled("cpu"), torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled(),
+        ]  # fmt: skip
+
+    before = settings()
+    with suppress(opscope.OpscopeError):
+        LOOKS[name](Sets(), torch.rand(3, requires_grad=True))
+    assert settings() == before
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_lazy_module_stays_lazy(name: str) -> None:
+    lazy = nn.Sequential(nn.LazyLinear(3))
+    with pytest.raises(opscope.OpscopeError, match=r"Sequential has uninitialized parameters \(lazy modules\); run it once"):
+        LOOKS[name](lazy, torch.rand(2, 4))
+    assert type(lazy[0]) is nn.LazyLinear and lazy[0].has_uninitialized_params()
 
 
 def may_refuse(look: str) -> AbstractContextManager[None]:

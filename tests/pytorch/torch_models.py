@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -147,4 +148,9 @@ VARIED_INPUTS = (torch.ones(3, 8), {"k": torch.ones(2)})
 
 def varied() -> torch.export.ExportedProgram:
     shapes = ({0: torch.export.Dim("batch")}, {"k": None})
-    return torch.export.export(Varied(), VARIED_INPUTS, dynamic_shapes=shapes)
+    try:
+        return torch.export.export(Varied(), VARIED_INPUTS, dynamic_shapes=shapes, strict=False)
+    except RuntimeError as error:  # torch 2.6
+        if "requires_grad" in str(error):
+            pytest.skip("the while_loop of this torch does not carry tensors that need gradients")
+        raise

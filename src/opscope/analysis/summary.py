@@ -19,6 +19,7 @@ from opscope.errors import OpscopeError
 from opscope.naming import refuse_unknown
 from opscope.program import Program, TensorType
 from opscope.quantities import short_bytes
+from opscope.readers.torch.exporting import refuse_lazy
 from opscope.readers.torch.measure import Layer, Measured, RunFailed, measure
 from opscope.readers.torch.names import Call
 
@@ -231,8 +232,7 @@ def summary(
             raise OpscopeError("device applies to torch modules; leave it out")
         arrays, named = abstract_inputs(input_size, input_data, dtypes)
         return _of_program(capture_object(model, *arrays, **named, **kwargs), depth, chosen)
-    if any(type(parameter).__name__ == "UninitializedParameter" for parameter in model.parameters()):
-        raise OpscopeError(f"{type(model).__name__} has uninitialized parameters (lazy modules); run it once with real inputs first")
+    refuse_lazy(model)
     for name in kwargs:
         if name in TORCHINFO_OPTIONS and name not in signature(model.forward).parameters:
             raise OpscopeError(f"{name} is an option of torchinfo; in opscope, {TORCHINFO_OPTIONS[name]}")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr
 from typing import Any, NamedTuple
 
+from opscope.errors import OpscopeError
 from opscope.readers.torch.caches import caches_registered
 from opscope.readers.torch.undisturbed import same_settings, same_state
 
@@ -124,3 +125,9 @@ def _reason(error: BaseException) -> str:
 
 def module_name(module: Any) -> str:
     return str(getattr(module, "opscope_name", None) or getattr(module, "original_name", None) or type(module).__name__)
+
+
+def refuse_lazy(module: Any) -> None:
+    """Running a lazy module would make its parameters, which nothing can undo."""
+    if any(type(parameter).__name__ == "UninitializedParameter" for parameter in module.parameters()):
+        raise OpscopeError(f"{module_name(module)} has uninitialized parameters (lazy modules); run it once with real inputs first")

@@ -13,7 +13,7 @@ from opscope.program import Program
 from opscope.readers.mistakes import check_spelling, takes_stage
 from opscope.readers.torch import autograd, export
 from opscope.readers.torch.checkpointed import CHECKPOINTED, noticed
-from opscope.readers.torch.exporting import Exported, exported_module, module_name
+from opscope.readers.torch.exporting import Exported, exported_module, module_name, refuse_lazy
 from opscope.readers.torch.input_hints import input_mistake, input_names, with_tensors
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
@@ -58,8 +58,7 @@ def capture(obj: Any, *args: Any, stage: Any = None, dynamic_shapes: Any = None,
     _check_stage(stage, "a torch module", STAGES)
     if stage in ("eager", "autograd") and (dynamic_shapes is not None or strict):
         raise OpscopeError(f"dynamic_shapes and strict are options of torch.export, which stage={stage!r} does not use; leave them out")
-    if any(type(parameter).__name__ == "UninitializedParameter" for parameter in obj.parameters()):
-        raise OpscopeError(f"{module_name(obj)} has uninitialized parameters (lazy modules); run it once with real inputs first")
+    refuse_lazy(obj)
     if "input_size" in kwargs and "input_size" not in input_names(obj):
         raise OpscopeError(f"input_size is an option of opscope.summary; {with_tensors(kwargs['input_size'])}")
     check_spelling(obj.forward, f"{module_name(obj)}.forward", kwargs, (*_OPTIONS, *_SHOWN))

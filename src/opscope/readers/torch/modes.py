@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 
 @contextmanager
 def entered(mode: Any) -> Iterator[None]:
-    """Enter a mode. Where torch does not ask it about torch.cond (2.6), a rule does, as long as the mode is entered."""
+    """Enter a mode. Where torch does not ask it about operators of higher order (2.6), rules do, as long as the mode is entered."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    cond, kind = torch.ops.higher_order.cond, type(mode)
     asks = hasattr(TorchDispatchMode, "supports_higher_order_operators")
-    if not asks:
-        cond.python_key_table[kind] = lambda mode, *args, **kwargs: mode.__torch_dispatch__(cond, (), args, kwargs)
+    operators = [] if asks else [*torch._ops._higher_order_ops.values()]
+    for operator in operators:
+        operator.python_key_table[type(mode)] = partial(_asked, operator)
     try:
         with mode:
             yield
     finally:
-        if not asks:
-            del cond.python_key_table[kind]
+        for operator in operators:
+            del operator.python_key_table[type(mode)]
+
+
+def _asked(operator: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
+    return mode.__torch_dispatch__(operator, (), args, kwargs)

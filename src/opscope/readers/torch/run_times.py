@@ -15,7 +15,7 @@ from opscope.profile.runs import Measurement
 from opscope.program import Program
 from opscope.readers.timed import Timed
 from opscope.readers.torch import export
-from opscope.readers.torch.exporting import exported_module, module_name
+from opscope.readers.torch.exporting import exported_module, module_name, refuse_lazy
 from opscope.readers.torch.joint import plain_module, traced_joint
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.run_memory import peak_of
@@ -35,6 +35,7 @@ def measure(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str,
         return _measured(obj, plain_module(obj), args, kwargs, export.root_class(obj.graph_module) or "ExportedProgram", stage, runs)
     if not isinstance(obj, torch.nn.Module):
         return None
+    refuse_lazy(obj)
     with exported_module(obj, args, kwargs) as exported:
         if exported.program is None:
             raise OpscopeError(f"{exported.refusal} Only what torch.export accepts can be measured node by node.")
@@ -44,7 +45,7 @@ def measure(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str,
 def _measured(exported: Any, module: Any, args: Any, kwargs: Any, name: str, stage: str, runs: int) -> Timed:
     import torch
 
-    with undisturbed(module, args, kwargs):
+    with undisturbed(module, args, kwargs, is_timed=True) as watch:
         if stage == "joint":
             graph_module, program = traced_joint(exported, args, kwargs, name)
             inputs = _joint_inputs(graph_module, exported, args, kwargs)
@@ -52,7 +53,7 @@ def _measured(exported: Any, module: Any, args: Any, kwargs: Any, name: str, sta
             graph_module, program = exported.graph_module, export.program_of_exported(exported, name)
             inputs = graph_inputs(exported, args, kwargs)
         with torch.no_grad():
-            return _times(program, graph_module, inputs, runs)
+            return _times(program, graph_module, inputs, runs, watch)
 
 
 def graph_inputs(exported: Any, args: Any, kwargs: Any) -> list[Any]:
@@ -92,7 +93,7 @@ def _joint_inputs(graph_module: Any, exported: Any, args: Any, kwargs: Any) -> l
     return values
 
 
-def _times(program: Program, graph_module: Any, inputs: list[Any], runs: int) -> Timed:
+def _times(program: Program, graph_module: Any, inputs: list[Any], runs: int, watch: Any) -> Timed:
     import torch
 
     is_cuda = any(isinstance(value, torch.Tensor) and value.is_cuda for value in inputs)
@@ -109,6 +110,8 @@ def _times(program: Program, graph_module: Any, inputs: list[Any], runs: int) ->
     flat.output(flat.graph_copy(graph_module.graph, {}))
     undisturbed_run = torch.fx.GraphModule(graph_module, flat)
     try:
+        with watch:
+            undisturbed_run(*inputs)
         for _ in range(2):
             undisturbed_run(*inputs)
             Timing(graph_module).run(*inputs, enable_io_processing=False)

@@ -56,7 +56,7 @@ def storage_key(tensor: Any) -> Any:
     """The same for a tensor and its views."""
     try:
         return tensor.untyped_storage()._cdata
-    except (AttributeError, RuntimeError, NotImplementedError):
+    except (AttributeError, RuntimeError, NotImplementedError, ValueError):
         return ("object", id(tensor))
 
 
