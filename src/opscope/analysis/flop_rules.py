@@ -18,7 +18,7 @@ from opscope.analysis.moved import is_generated, operand_views, size_of, values
 from opscope.analysis.mult_adds import is_product, mult_adds
 from opscope.analysis.torch_fft import TORCH_FFTS, fft_lengths
 from opscope.analysis.window import convolution_taps, window_size
-from opscope.ops import CATEGORIES, CUT, category_of, plain_name
+from opscope.ops import CATEGORIES, category_of, plain_name
 from opscope.program import UNKNOWN_TYPE, Graph, Node, TensorType, whole_number
 
 TRANSCENDENTAL = frozenset(
@@ -69,8 +69,6 @@ def rule_of(op: str) -> _Rule:
         return _RULES[name]
     if is_product(op):
         return _product
-    if op.startswith(CUT):
-        return _nothing
     if is_composite(name):
         return _composite
     category = CATEGORIES[category_of(op)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from opscope.ops.facts import AUTOGRAD_KINDS, CATEGORIES, Dialect, Facts, Rows
+from opscope.ops.facts import AUTOGRAD_KINDS, CATEGORIES, CUT, Dialect, Facts, Rows
 from opscope.ops.names import OpName, parse_name
 from opscope.ops.rows import COMMON
 from opscope.ops.rows.dialects import DIALECTS
@@ -44,6 +44,8 @@ class OpTable:
         return parse_name(op, self._dialects)
 
     def facts(self, op: str) -> Facts:
+        if op.startswith(CUT):
+            return Facts(free=True)
         name = self.name(op)
         rows = self._special.get(name.dialect, {})
         facts = rows.get(_key(f"{name.plain}.{name.overload}")) or rows.get(_key(name.plain)) or self._common.get(_key(name.plain))
