@@ -30,7 +30,7 @@ from results import Figure, keep
 from opscope.program import NodeKey, Program
 from opscope.recording.diff import COMPOSED, Diff, diff_passes
 from opscope.recording.history import compose
-from opscope.recording.match.pairs import VIEWS
+from opscope.recording.match.passing import VIEWS
 from opscope.recording.model import Recording
 from opscope.recording.sources import open_recording
 
@@ -114,14 +114,15 @@ def judged(
     for old, news in links.items():
         label = before.get(old)
         own = now.get(label, ()) if label else ()
+        elsewhere = [each for each in own if before.get(each) != label]  # a node that had the label before is that node still
         for new, kind in news.items():
             other = after.get(new)
             if new in own or (old[1] == new[1] and kind == "name") or label in had.get(new, ()):
                 counts[kind, "right"] += 1
             elif any(each in news for each in own):
                 counts[kind, "part"] += 1
-            elif (own and other in was) or (other in was and not any(before.get(each) == other for each in sources[new])):
-                is_unsaid = not own and any(flow.leads(old, each) or flow.is_same(old, each) for each in was[other])
+            elif other in was and (elsewhere or not any(before.get(each) == other for each in sources[new])):
+                is_unsaid = not elsewhere and any(flow.leads(old, each) or flow.is_same(old, each) for each in was[other])
                 counts[kind, "unsaid" if is_unsaid else "wrong"] += 1
                 if show and not is_unsaid:
                     print(f"  {show}: {old[1]} ({label}) became {new[1]} ({other}) by {kind}; it is {[id for _, id in own][:3]}")
@@ -138,7 +139,7 @@ def judged(
 
 class _Flow:
     """How values flow through a program with labels. A parameter of a called graph has the value that its only caller passes, and a call
-    has the value that the called graph returns."""
+    has the value that the called graph returns, and so uses it."""
 
     def __init__(self, program: Program, labels: Labels, kept: set[str]) -> None:
         self._program, self._labels, self._kept = program, labels, kept
@@ -148,6 +149,8 @@ class _Flow:
             for node in graph:
                 for called in node.calls:
                     self._callers[called].append((graph.name, node.id))
+                    for returned, _ in program[called].outputs:
+                        self._users[called, returned].append((graph.name, node.id))
                 for operand in dict.fromkeys(operand for operand, _ in node.inputs):
                     self._users[graph.name, operand].append((graph.name, node.id))
 

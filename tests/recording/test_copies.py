@@ -287,3 +287,71 @@ def test_a_comparison_that_is_done_both_ways_round_is_copied_twice() -> None:
     found = links(diff_passes(before, after, ids="names"))
     assert found >= {("less.3", "less.6"), ("less.3", "less.9"), ("abs.1", "abs.4"), ("abs.1", "abs.7"), ("abs.2", "abs.8")}
     assert ("abs.2", "abs.7") not in found and not any(new == "earlier.11" for _, new in found)
+
+
+def loop_body(more: str, doubled: str) -> str:
+    kept = "  %kept = f32[8]{0} get-tuple-element(%state), index=1\n  %other = f32[8]{0} get-tuple-element(%state), index=2\n"
+    return f"""%always (s: (f32[8], f32[8], f32[8])) -> pred[] {{
+  %s = (f32[8]{{0}}, f32[8]{{0}}, f32[8]{{0}}) parameter(0)
+  ROOT %true = pred[] constant(true)
+}}
+
+%body (state: (f32[8], f32[8], f32[8])) -> (f32[8], f32[8], f32[8]) {{
+  %state = (f32[8]{{0}}, f32[8]{{0}}, f32[8]{{0}}) parameter(0)
+  %varies = f32[8]{{0}} get-tuple-element(%state), index=0
+{kept}{more}  %next = f32[8]{{0}} add(%varies, %{doubled})
+  ROOT %tuple.9 = (f32[8]{{0}}, f32[8]{{0}}, f32[8]{{0}}) tuple(%next, %kept, %other)
+}}
+
+"""
+
+
+def test_what_was_moved_out_of_a_loop_is_known_by_the_values_that_the_loop_does_not_change() -> None:
+    """As while-loop-invariant-code-motion does it: of two equal operations, each takes another part of the state."""
+    state = "(f32[8]{0}, f32[8]{0}, f32[8]{0})"
+    start = f"%start = {state} tuple(%x, %x, %y)\n ROOT %while.1 = {state} while(%start), condition=%always, body=%body"
+    work = """  %exp.1 = f32[8]{0} exponential(%kept)
+  %exp.2 = f32[8]{0} exponential(%other)
+  %mul.3 = f32[8]{0} multiply(%exp.1, %exp.2)
+"""
+    before = program(start, loop_body(work, "mul.3"))
+    after = program(
+        f"""%exp.7 = f32[8]{{0}} exponential(%y)
+            %exp.6 = f32[8]{{0}} exponential(%x)
+            %mul.8 = f32[8]{{0}} multiply(%exp.6, %exp.7)
+            %start = {state} tuple(%x, %mul.8, %y)
+            ROOT %while.1 = {state} while(%start), condition=%always, body=%body""",
+        loop_body("", "kept"),
+    )
+    assert {("exp.1", "exp.6"), ("exp.2", "exp.7"), ("mul.3", "mul.8")} <= links(diff_passes(before, after, ids="names"))
+
+
+def test_what_was_inlined_is_known_by_parts_of_values_that_other_calls_returned() -> None:
+    pair = """%pair (p: f32[8]) -> (f32[8], f32[8]) {
+  %p = f32[8]{0} parameter(0)
+  %sin.1 = f32[8]{0} sine(%p)
+  %cos.1 = f32[8]{0} cosine(%p)
+  ROOT %both = (f32[8]{0}, f32[8]{0}) tuple(%sin.1, %cos.1)
+}
+
+%last (q: f32[8], r: f32[8]) -> f32[8] {
+  %q = f32[8]{0} parameter(0)
+  %r = f32[8]{0} parameter(1)
+  ROOT %mul.2 = f32[8]{0} multiply(%q, %r), metadata={op_name="mul"}
+}
+
+"""
+    before = program(
+        """%call.4 = (f32[8]{0}, f32[8]{0}) call(%x), to_apply=%pair
+           %call.5 = f32[8]{0} call(%call.4#1, %y), to_apply=%last
+           ROOT %neg.6 = f32[8]{0} negate(%call.5)""",
+        pair,
+    )
+    after = program(
+        """%sin.7 = f32[8]{0} sine(%x)
+           %cos.7 = f32[8]{0} cosine(%x)
+           %tuple.7 = (f32[8]{0}, f32[8]{0}) tuple(%sin.7, %cos.7)
+           %mul.8 = f32[8]{0} multiply(%tuple.7#1, %y), metadata={op_name="jit(f)/mul"}
+           ROOT %neg.6 = f32[8]{0} negate(%mul.8)"""
+    )
+    assert ("mul.2", "mul.8") in links(diff_passes(before, after, ids="names"))

@@ -278,6 +278,24 @@ def test_another_operation_at_the_same_place_replaced_it() -> None:
     assert replaced(difference) == [(["div.1"], ["inverse.4", "multiply.5"]), (["reduce.2"], ["reshape.6"])]
 
 
+def test_of_two_operations_at_one_place_that_were_replaced_each_is_known_by_what_it_takes() -> None:
+    """Two divisions became products, and the sum of one of them a reshape, which says nothing about what it takes."""
+    quotient, total = (f'metadata={{op_name="jit(step)/{name}"}}' for name in ("div", "sum"))
+    difference = compared(
+        f"""%div.1 = f32[8]{{0}} divide(%x, %x), {quotient}
+            %sum.2 = f32[8]{{0}} custom-call(%div.1, %y), custom_call_target="sum", {total}
+            %div.3 = f32[8]{{0}} divide(%y, %y), {quotient}
+            %sine.4 = f32[8]{{0}} sine(%div.3)
+            ROOT %sub.5 = f32[8]{{0}} subtract(%sum.2, %sine.4)""",
+        f"""%multiply.6 = f32[8]{{0}} multiply(%x, %x), {quotient}
+            %sum.7 = f32[8]{{0}} reshape(%multiply.6), {total}
+            %multiply.8 = f32[8]{{0}} multiply(%y, %y), {quotient}
+            %sine.4 = f32[8]{{0}} sine(%multiply.8)
+            ROOT %sub.5 = f32[8]{{0}} subtract(%sum.7, %sine.4)""",
+    )
+    assert replaced(difference) == [(["div.1"], ["multiply.6"]), (["sum.2"], ["sum.7"]), (["div.3"], ["multiply.8"])]
+
+
 def test_a_sum_of_sums_became_the_sum_that_takes_over_its_work() -> None:
     difference = compared(
         """%reduce.1 = f32[8,4]{1,0} broadcast(%x), dimensions={0}
@@ -329,6 +347,26 @@ def test_a_node_is_not_one_that_takes_other_values_that_stayed() -> None:
     became = {(a, b) for match in difference.matched for _, a in match.a for _, b in match.b}
     assert ("bitcast.9", "bitcast.7") not in became
     assert ("reshape.4", "bitcast.7") in became
+
+
+def test_a_node_is_not_one_that_other_users_take_that_stayed() -> None:
+    """A real pass of algsimp: of the numbers of a random value, one broadcast became an iota, and another was made for the next sum."""
+    place = 'metadata={op_name="jit(f)/iota_2x32_shape"}'
+    difference = compared(
+        f"""%copy.1 = f32[8]{{0}} copy(%x)
+            %broadcast.2 = f32[8,4]{{1,0}} broadcast(%copy.1), dimensions={{0}}, {place}
+            %sine.3 = f32[8,4]{{1,0}} sine(%broadcast.2)
+            %cosine.4 = f32[8,4]{{1,0}} cosine(%sine.3)
+            ROOT %add.5 = f32[8,4]{{1,0}} add(%sine.3, %cosine.4)""",
+        f"""%iota.6 = f32[8,4]{{1,0}} iota(), iota_dimension=0, {place}
+            %sine.3 = f32[8,4]{{1,0}} sine(%iota.6)
+            %neg.7 = f32[8]{{0}} negate(%y)
+            %broadcast.8 = f32[8,4]{{1,0}} broadcast(%neg.7), dimensions={{0}}, {place}
+            %cosine.4 = f32[8,4]{{1,0}} cosine(%broadcast.8)
+            ROOT %add.5 = f32[8,4]{{1,0}} add(%sine.3, %cosine.4)""",
+    )
+    became = {(a, b) for match in difference.matched for _, a in match.a for _, b in match.b}
+    assert ("broadcast.2", "iota.6") in became and ("broadcast.2", "broadcast.8") not in became
 
 
 def test_a_node_that_was_left_out_with_its_operand_was_not_replaced() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeVar
 
-from opscope.ops import plain_name
 from opscope.recording.match.indexed_program import RESULTS, TAGS, Labels, Side
+from opscope.recording.match.passing import is_element, is_view
 from opscope.recording.match.values import Sources, WorkIndex
 
 FREE = -1
@@ -18,46 +18,13 @@ GROUPED = -2
 _MOST_CANDIDATES = 16
 _SURE = 4
 _MOST_VALUATIONS = 4
+_MOST_USERS = 32
+"""Of nodes with more users, it is not asked who these are."""
 DEEPEST_VIEW = 8
-VIEWS = frozenset(
-    ("reshape", "bitcast", "transpose", "copy", "convert", "broadcast", "view", "permute", "permute_dims", "expand", "squeeze", "unsqueeze")
-)
-"""Operations that only rearrange a value."""
-_ELEMENTS = frozenset(("get_tuple_element", "getitem"))
-"""Operations that take one of several values."""
-_PARTS = _ELEMENTS | {
-    "tuple",
-    "slice",
-    "strided_slice",
-    "bitcast",
-    "reshape",
-    "transpose",
-    "copy",
-    "convert",
-    "view",
-    "permute",
-    "permute_dims",
-}
-"""Operations that only pass on a value, or a part of it."""
 CERTAIN = frozenset(("rewrite", "identity", "name"))
 """The evidence of pairs that nothing contradicts."""
 
 K = TypeVar("K")
-
-
-@lru_cache(maxsize=4096)
-def is_view(op: str) -> bool:
-    return plain_name(op) in VIEWS
-
-
-@lru_cache(maxsize=4096)
-def is_element(op: str) -> bool:
-    return plain_name(op) in _ELEMENTS
-
-
-@lru_cache(maxsize=4096)
-def is_part(op: str) -> bool:
-    return plain_name(op) in _PARTS
 
 
 class Pairs:
@@ -114,7 +81,8 @@ class Pairs:
             return False
         if not self._keeps_places:
             return True
-        return not (self.labels.elsewhere(x, y) or self._takes_others(x, y) or (self.a.is_dead(x) and not self.b.is_dead(y)))
+        others = self._takes_others(x, y) or self._is_for_others(x, y)
+        return not (others or self.labels.elsewhere(x, y) or (self.a.is_dead(x) and not self.b.is_dead(y)))
 
     def are_parts_of_others(self, x: int, y: int) -> bool:
         """Whether two nodes are parts of values with another number of parts: the state of a loop to which something was added."""
@@ -128,6 +96,14 @@ class Pairs:
         operand that only rearranges a value counts too, because passes fold and insert such."""
         before = self._stayed(self.a, x, self.name_a)
         return bool(before) and bool(after := self._stayed(self.b, y, self.name_b)) and before.isdisjoint(after)
+
+    def _is_for_others(self, x: int, y: int) -> bool:
+        """Whether all users of both nodes surely stayed, and none is common: if one were the other made anew, they would take it."""
+        before, after = self.a.users[x], self.b.users[y]
+        if not before or not after or len(before) + len(after) > _MOST_USERS:
+            return False
+        users = {self.name_a[edge // TAGS] for edge in before}, {self.name_b[edge // TAGS] for edge in after}
+        return users[0].isdisjoint(users[1]) and all(name != FREE and self.evidence[name] in CERTAIN for each in users for name in each)
 
     def _stayed(self, side: Side, i: int, name: Sequence[int]) -> set[int]:
         """The operands of a node, as common numbers of pairs, if all of them surely stayed; otherwise an empty set."""

@@ -7,19 +7,17 @@ combines them, two dots and the slices of a larger one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opscope.ops import plain_name
 from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
-from opscope.recording.match.pairs import CERTAIN, FREE, Pairs, is_part
+from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
+from opscope.recording.match.passing import is_part, is_rearranged
 from opscope.recording.match.values import passed
 
 _CALLS = frozenset(("fusion", "call"))
 """Operations whose operands are the parameters of what they call."""
-_REARRANGED = frozenset(("bitcast", "reshape", "transpose", "copy", "view", "permute"))
-"""Operations that give the same elements in another order or shape."""
 _SUMS = frozenset(("all-reduce", "all-reduce-start", "all-reduce-done"))
 _FARTHEST = 16
 """Through so many nodes that are gone, a node is looked for that was bypassed."""
@@ -53,7 +51,7 @@ class _Slots:
         """Pairs that only similarity matched. A slot says more, so that they are free until all slots are known."""
         self._gone = {x for x, y in enumerate(pairs.counterpart_a) if y == FREE and x not in copied and x not in merged}
         self._new = {y for y, x in enumerate(pairs.counterpart_b) if x == FREE and y not in copies}
-        self._tied = dict(self._by_place()) if made_anew else {}
+        self._tied = self._by_place() if made_anew else {}
         """{node that is gone: new node that alone is at its place in the user's program}, whatever it does."""
         self._ends = {*self._tied, *(~y for y in self._tied.values())}
         """Nodes that a value is not followed beyond."""
@@ -96,7 +94,7 @@ class _Slots:
             )
             if all(candidates):
                 undecided[candidates] = None
-        self._pair_guessed(instead)
+        self._pair_guessed(instead, undecided)
         unsure = [(xs, ys) for xs, ys in undecided if not any(instead.get(x) for x in xs)]
         for xs, ys in unsure:
             wholes = {self._chain(self._pairs.b, y, self._new)[-1] for y in ys}
@@ -112,11 +110,12 @@ class _Slots:
             pairs.part(x, y)
         return guessed
 
-    def _pair_guessed(self, instead: dict[int, set[int]]) -> None:
-        """Match again what nothing said more about."""
+    def _pair_guessed(self, instead: dict[int, set[int]], undecided: Iterable[tuple[tuple[int, ...], tuple[int, ...]]]) -> None:
+        """Match again what nothing said more about. One of several candidates for a slot is not taken because it is similar."""
         taken = {y for ys in instead.values() for y in ys}
+        candidates = {(x, y) for xs, ys in undecided if len(ys) > 1 for x in xs for y in ys}
         for x, y in self._guessed:
-            if not instead.get(x) and y not in taken and self._pairs.pair(x, y, _GUESSED):
+            if not instead.get(x) and (x, y) not in candidates and y not in taken and self._pairs.pair(x, y, _GUESSED):
                 self._gone.discard(x)
                 self._new.discard(y)
 
@@ -193,19 +192,29 @@ class _Slots:
                     waiting.append(operand)
         return False
 
-    def _by_place(self) -> Iterator[tuple[int, int]]:
-        """A division that became a product, a transpose that became a dot with other operands: both alone at their place, with one type."""
-        place_a, place_b = self._pairs.labels.place
-        gone = [x for x in self._gone if not self._pairs.a.is_dead(x)]
-        at_a, at_b = (
-            {places[i]: i for i in nodes if counts[places[i]] == 1}
-            for nodes, places in ((gone, place_a), (self._new, place_b))
-            for counts in (Counter(places[i] for i in nodes if places[i]),)
-        )
-        for place, x in at_a.items():
-            y = at_b.get(place)
-            if y is not None and self._pairs.a.nodes[x].outputs == self._pairs.b.nodes[y].outputs:
-                yield x, y
+    def _by_place(self) -> dict[int, int]:
+        """A division that became a product, a transpose that became a dot with other operands: both alone at their place, or the only ones
+        there that take the same value, with one type."""
+        a, b, (place_a, place_b) = self._pairs.a, self._pairs.b, self._pairs.labels.place
+        name_a, name_b = self._pairs.name_a.copy(), self._pairs.name_b.copy()
+        gone, new = sorted(x for x in self._gone if place_a[x] and not a.is_dead(x)), sorted(y for y in self._new if place_b[y])
+        tied: dict[int, int] = {}
+        while gone and new:
+            found: dict[int, set[int]] = defaultdict(set)
+            at_b = _alone(b, place_b, name_b, new)
+            for key, x in _alone(a, place_a, name_a, gone).items():
+                if (y := at_b.get(key)) is not None and a.nodes[x].outputs == b.nodes[y].outputs:
+                    found[x].add(y)
+            times = Counter(y for ys in found.values() for y in ys)
+            fresh = {x: y for x, (y, *others) in found.items() if not others and times[y] == 1}
+            if not fresh:
+                break
+            tied |= fresh
+            for x, y in fresh.items():
+                name_a[x] = name_b[y] = x
+            taken = set(fresh.values())
+            gone, new = [x for x in gone if x not in fresh], [y for y in new if y not in taken]
+        return tied
 
     def _witnesses(self) -> Iterator[_Witness]:
         """Every consumer that stays and had an operand that is gone; a graph consumes its outputs."""
@@ -300,7 +309,7 @@ class _Slots:
     def _rearranged(self, side: Side, i: int, among: Container[int]) -> list[int]:
         """The node, and what it only rearranges, as far as that belongs to the replacement too."""
         chain = [i]
-        while plain_name(side.nodes[i].op) in _REARRANGED and (i := side.operands[i][0] // TAGS) in among and i not in chain:
+        while is_rearranged(side.nodes[i].op) and (i := side.operands[i][0] // TAGS) in among and i not in chain:
             if (i if side is self._pairs.a else ~i) in self._ends:
                 break
             chain.append(i)
@@ -389,6 +398,13 @@ class _Slots:
                 by[x] = news
                 for y in news:
                     self._replaced[y].add(x)
+
+
+def _alone(side: Side, place: Sequence[int], name: Sequence[int], among: Sequence[int]) -> dict[tuple[int, int], int]:
+    """{(place, matched operand or FREE): the only one of some nodes that is there and takes that value, or that is there}."""
+    keys = [(i, (place[i], operand)) for i in among for operand in {FREE, *(name[edge // TAGS] for edge in side.operands[i])}]
+    times = Counter(key for _, key in keys)
+    return {key: i for i, key in keys if times[key] == 1}
 
 
 def _common(sets: Sequence[set[int]]) -> set[int]:

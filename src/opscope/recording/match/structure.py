@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 
 from opscope.recording.match.derive import derive
 from opscope.recording.match.indexed_program import RESULTS, TAGS, Side
-from opscope.recording.match.pairs import DEEPEST_VIEW, FREE, Pairs, is_view
+from opscope.recording.match.pairs import DEEPEST_VIEW, FREE, Pairs
+from opscope.recording.match.passing import is_view
 from opscope.recording.match.values import is_unknown
 from opscope.sequences import longest_increasing
 

@@ -1,15 +1,17 @@
 """Which nodes have the same value, as far as the programs alone show it.
 
-A parameter of a called graph has the value that its caller passes, and a call has the value that the called graph returns.
+A parameter of a called graph has the value that its caller passes, and a call has the value that the called graph returns. A loop gives
+back some values as it took them: these have the value of its start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from opscope.ops import LOOPS, facts_of, plain_name
 from opscope.program import Node
 from opscope.recording.match.indexed_program import RESULTS, TAGS, Side
+from opscope.recording.match.passing import is_element
 
 UNKNOWN = -1
 _FARTHEST = 16
@@ -25,8 +27,11 @@ class Values:
     def __init__(self, side: Side) -> None:
         self.side = side
         self.in_order = _callees_before_calls(side)
-        self._results = _returned(side)
-        self._source = {**{i: edges[0] for i, edges in self._results.items() if len(edges) == 1}, **passed(side)}
+        tuples = {i: side.operands[i] for i, node in enumerate(side.nodes) if len(node.inputs) > 1 and plain_name(node.op) == "tuple"}
+        self._results, self._unchanged = {**tuples, **_returned(side)}, _unchanged(side)
+        taken = [(user // TAGS, starts.get(user % RESULTS)) for state, starts in self._unchanged.items() for user in side.users[state]]
+        elements = {user: start for user, start in taken if start is not None and is_element(side.nodes[user].op)}
+        self._source = {**{i: edges[0] for i, edges in self._results.items() if len(edges) == 1}, **passed(side), **elements}
         self.forget()
 
     def forget(self) -> None:
@@ -36,24 +41,36 @@ class Values:
 
     def set(self, i: int, value: int) -> None:
         source = self._source.get(i)
-        if source is None or self.value[source // TAGS] < 0:
+        node, result = self._behind(source // TAGS, source % RESULTS) if source is not None else (i, 0)
+        if source is None or self.value[node] < 0:
             self.value[i] = value
             return
-        self.value[i] = self.value[source // TAGS]
-        if (result := self._result.get(source // TAGS) or source % RESULTS) > 1:
+        self.value[i] = self.value[node]
+        if (result := self._result.get(node) or result) > 1:
             self._result[i] = result
 
     def operands(self, i: int) -> tuple[int, ...]:
-        value, result, results = self.value, self._result, self._results
+        value, result, results, unchanged = self.value, self._result, self._results, self._unchanged
         taken = []
         for edge in self.side.operands[i]:
             node, tag = edge // TAGS, edge % TAGS
-            if node in results and 1 < len(results[node]) >= tag % RESULTS > 0:
-                inner = results[node][tag % RESULTS - 1]
-                if value[inner // TAGS] >= 0:
-                    node, tag = inner // TAGS, tag // RESULTS * RESULTS + inner % RESULTS
+            if node in unchanged and tag % RESULTS in unchanged[node] and not is_element(self.side.nodes[i].op):
+                start = unchanged[node][tag % RESULTS]
+                node, tag = start // TAGS, tag // RESULTS * RESULTS + start % RESULTS
+            if node in results:
+                node, inner = self._behind(node, tag % RESULTS)
+                tag = tag // RESULTS * RESULTS + inner
             taken.append(value[node] * TAGS + (tag // RESULTS * RESULTS + result[node] if node in result else tag))
         return tuple(taken)
+
+    def _behind(self, node: int, result: int) -> tuple[int, int]:
+        """The node that computes a result of a call or a tuple, if its value is known, and which of its results that is."""
+        results = self._results.get(node, ())
+        if 1 < len(results) >= result > 0:
+            inner = results[result - 1]
+            if self.value[inner // TAGS] >= 0:
+                return inner // TAGS, inner % RESULTS
+        return node, result
 
 
 class Sources:
@@ -139,6 +156,33 @@ def passed(side: Side) -> dict[int, int]:
 def _parameter_number(side: Side, i: int) -> int:
     number = str(side.nodes[i].attrs.get("parameter_number", ""))
     return int(number) if number.isdecimal() and len(number) < 10 else i
+
+
+def _unchanged(side: Side) -> dict[int, dict[int, int]]:
+    """{state of a loop: {result: the edge of its start}}, for the results that the body gives back as it took them."""
+    unchanged: dict[int, dict[int, int]] = {}
+    for i, called in enumerate(side.calls):
+        if len(side.operands[i]) != 1 or facts_of(side.nodes[i].op).control not in LOOPS:
+            continue
+        start, results = side.operands[i][0] // TAGS, len(side.nodes[i].outputs)
+        states = [x for g in called if len(side.callers[g]) == 1 for x in side.members(g) if side.nodes[x].is_argument]
+        kept = {result for state in states for result in _given_back(side, state, results)}
+        starts = side.operands[start] if plain_name(side.nodes[start].op) == "tuple" else []
+        if kept and len(starts) == results:
+            edges = {result: starts[result - 1] for result in kept}
+            unchanged.update((state, edges) for state in states if len(side.nodes[state].outputs) == results)
+    return unchanged
+
+
+def _given_back(side: Side, state: int, results: int) -> Iterator[int]:
+    """The results of a state, from 1, that its graph gives back as it took them."""
+    graph, base = side.graphs[side.graph[state]], side.first[side.graph[state]]
+    output = base + graph.position[graph.outputs[0][0]] if len(graph.outputs) == 1 else state
+    for result, edge in enumerate(side.operands[output] if len(side.operands[output]) == results else (), 1):
+        if is_element(side.nodes[edge // TAGS].op):
+            edge = side.operands[edge // TAGS][0]
+        if edge // TAGS == state and edge % RESULTS == result:
+            yield result
 
 
 def _returned(side: Side) -> dict[int, list[int]]:
