@@ -16,7 +16,7 @@ from opscope.analysis.gradients import with_backward_links
 from opscope.analysis.halves import with_halves
 from opscope.analysis.structure import with_structure
 from opscope.gc_pause import without_collecting
-from opscope.program import Program
+from opscope.program import NodeColumns, Program
 
 _STEPS = (with_clusters, with_halves, with_structure, with_backward_links, with_costs)
 """None of them replaces what the program already has."""
@@ -42,6 +42,8 @@ def enrich(program: Program, *, snapshot: bool = False) -> Program:
     if cached is not None:
         return cached
     enriched = _after(program, _STEPS_OF_A_SNAPSHOT if snapshot else _STEPS)
+    _forget_users(program)
+    _forget_users(enriched)
     vars(program)[key] = vars(enriched)[key] = enriched
     return enriched
 
@@ -61,6 +63,13 @@ def _after(program: Program, steps: Iterable[Callable[[Program], Program]]) -> P
             before, program = program, step(program)
             _keep_indexes(before, program)
     return program
+
+
+def _forget_users(program: Program) -> None:
+    """Nothing that shows or saves a program asks who uses a value, and of a large graph that index takes as much memory as the nodes."""
+    for graph in program:
+        if isinstance(graph.nodes, NodeColumns):
+            vars(graph).pop("users", None)
 
 
 def _keep_indexes(before: Program, after: Program) -> None:

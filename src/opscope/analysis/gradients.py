@@ -128,6 +128,8 @@ def _linked(program: Program) -> _Links:
     for part, node, origin in reversed(preparing):
         prepares[part.graph.name, node.id] = index.prepares(part, node, origin, links, prepares)
     others.prepares.update((key, tuple([each.key for each in forwards])) for key, forwards in prepares.items())
+    for part in index.parts.values():  # they refer to each other, and of a million nodes they take a gigabyte
+        part.forget()
     keys: dict[tuple[Forward, ...], tuple[NodeKey, ...]] = {}
     for forwards in links.values():
         if forwards not in keys:
@@ -135,8 +137,6 @@ def _linked(program: Program) -> _Links:
     others.backward.extend(
         BackwardLink(*key, keys[forwards], reason) for (key, forwards), reason in zip(links.items(), reasons, strict=True)
     )
-    for part in index.parts.values():  # they refer to each other, and of a million nodes they take a gigabyte
-        part.forget()
     return others
 
 

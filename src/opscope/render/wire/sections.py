@@ -78,8 +78,14 @@ class SectionWriter:
 
     def strings(self, name: str, texts: Iterable[str]) -> None:
         """A table of strings: `name` has the UTF-8, `name.rows` the length of each in bytes."""
+        texts = list(texts)
+        whole = "".join(texts)
+        if whole.isascii():  # a million names need not be encoded one by one
+            self.rows(f"{name}.rows", list(map(len, texts)))
+            self.block(name, whole.encode("ascii"))
+            return
         blocks = [text.encode("utf-8", "replace") for text in texts]
-        self.rows(f"{name}.rows", [len(block) for block in blocks])
+        self.rows(f"{name}.rows", list(map(len, blocks)))
         self.block(name, b"".join(blocks))
 
     def finish(self, fields: dict[str, Any]) -> bytes:
