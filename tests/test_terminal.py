@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ import pytest
 import opscope
 from opscope.cli import COMMANDS, main
 from opscope.cli.prompt.names import Names
+from opscope.readers.torch.readable import program_of_text
+from opscope.readers.torch.symbols import symbol_text
+from opscope.recording.dumps.inductor_code import GeneratedCode
 from opscope.terminal import one_line, printable
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
@@ -290,20 +294,60 @@ def test_times_and_errors_in_python_are_escaped_too(files: Path, capsys: pytest.
     assert OBEYED.findall(str(refusal.value)) == []
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    "command", ["info a.json", "info a.json --json", "export a.json -o - --to json", "export a.json -o /dev/full --to json"]
+)
+def test_a_full_device_is_named(files: Path, command: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "opscope", *command.split()], cwd=files, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+        unheard = subprocess.run([sys.executable, "-m", "opscope", *command.split()], cwd=files, stdout=full, stderr=full, check=False)
+    name = b"/dev/full" if "/dev/full" in command else b"standard output"
+    assert (done.returncode, unheard.returncode, done.stderr) == (2, 2, name + b": No space left on device\n")
+
+
 def test_plain_text_stays_as_it_is() -> None:
     assert one_line("größe → 模型 🙂") == printable("größe → 模型 🙂") == "größe → 模型 🙂"
     assert one_line("a\tb\n") == r"a\tb\n" and printable("a\tb\n") == "a\tb\n"
 
 
+GRAPH = 'class GraphModule(torch.nn.Module):\n    def forward(self, x: "f32[4]"):\n        a = torch.f(x, {})\n        return (a,)\n'
+
+
+@pytest.mark.parametrize("read", [program_of_text, GeneratedCode, symbol_text])
+@pytest.mark.parametrize("value", ['"\\\x1b"', "1if x else y"], ids=["escape", "number"])
+def test_python_does_not_warn_of_a_strangers_code(read: Callable[[str], object], value: str) -> None:
+    """Python 3.12 repeats the character behind a backslash as it is."""
+    texts = {program_of_text: GRAPH.format(value), GeneratedCode: f"def call(args):\n    return ({value},)\n"}
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        read(texts.get(read, value))
+    assert warned == []
+
+
 PRINTS = {"echo", "secho", "echo_via_pager", "prompt", "confirm", "progressbar", "print_exc", "print_exception", "print_stack"}
 ALLOWED = {
     "terminal.py": "the module that prints",
+    "cli/progress.py": "progress bars of rich, whose text is from `one_line`",
+    "python_text.py": "the module that parses Python code, without warnings, which Python prints",
     "recording/processes.py": "a child process, whose standard output is a pipe to its parent",
     "readers/jax/xla.py": "a child process, whose standard output is a pipe to its parent",
     "readers/mlir.py": "a child process, whose standard output is a pipe to its parent",
     "render/draw/host.py": "a child process, whose standard output is a pipe to its parent",
 }
+FROM = {"sys": ("stdout", "stderr", "__stdout__", "__stderr__"), "pprint": ("pprint",), "os": ("write", "system"), "ast": ("parse",)}
 HARMLESS = {"isatty", "flush", "fileno"}
+
+
+OF_MODULES = {
+    "os": {"write", "system"},
+    "ast": {"parse"},
+    "logging": {"debug", "info", "warning", "error", "critical", "exception", "log", "getLogger", "basicConfig"},
+    "sys": {"__stdout__", "__stderr__"},
+}
+"""Of `ast`: Python warns of code on standard error."""
 
 
 def ways_to_print(tree: ast.AST) -> Iterator[str]:
@@ -313,6 +357,12 @@ def ways_to_print(tree: ast.AST) -> Iterator[str]:
             yield f"line {node.lineno}: print"
         if isinstance(node, ast.Attribute) and node.attr in PRINTS:
             yield f"line {node.lineno}: .{node.attr}"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in OF_MODULES.get(node.value.id, ()):
+            yield f"line {node.lineno}: {node.value.id}.{node.attr}"
+        if isinstance(node, ast.ImportFrom) and (
+            (node.module or "").partition(".")[0] == "rich" or {each.name for each in node.names} & {*FROM.get(node.module or "", ())}
+        ):
+            yield f"line {node.lineno}: from {node.module}"
         if (
             isinstance(node, ast.Attribute)
             and node.attr in ("stdout", "stderr")
@@ -342,6 +392,11 @@ def test_only_one_module_prints() -> None:
 
 
 def test_the_search_for_prints_finds_them() -> None:
-    for code in ("print(1)", "f(print)", "click.echo(x)", "sys.stdout.write(x)", "f(file=sys.stderr)", "traceback.print_exc()", "input(x)"):
+    planted = (
+        "print(1)", "f(print)", "click.echo(x)", "sys.stdout.write(x)", "f(file=sys.stderr)", "traceback.print_exc()", "input(x)",
+        "os.write(1, x)", "from sys import stderr", "sys.__stdout__.write(x)", "logging.getLogger(x).warning(y)", "ast.parse(x)",
+        "from rich import print as p", "from rich.console import Console", "from pprint import pprint",
+    )  # fmt: skip
+    for code in planted:
         assert list(ways_to_print(ast.parse(code))), code
     assert not list(ways_to_print(ast.parse('sys.stdout.isatty(); input("> ")')))

@@ -97,7 +97,8 @@ def about_data(error: Exception) -> str:
 def error_line(error: BaseException) -> str:
     """What a person reads about an error, wherever it is shown."""
     if isinstance(error, OSError):
-        message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        reason = error.strerror or str(error)
+        message = f"{error.filename}: {reason}" if error.filename else reason
     elif isinstance(error, MemoryError):
         message = "out of memory; try a smaller source, or a machine with more memory"
     elif isinstance(error, OpscopeError):

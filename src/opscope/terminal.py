@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -30,20 +32,33 @@ def one_line(text: str) -> str:
 
 def say(*lines: str, err: bool = False) -> None:
     """Print lines on standard output, or on standard error. A newline within a line is part of a name, and becomes an escape."""
-    print(*map(one_line, lines or ("",)), sep="\n", file=sys.stderr if err else sys.stdout, flush=True)
+    with _naming_standard_output() if not err else suppress(OSError):  # nobody can be told that errors cannot be told
+        print(*map(one_line, lines or ("",)), sep="\n", file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def say_json(data: Any, indent: int | None = None) -> None:
     """Print JSON. What a terminal would obey is written as `\\u202e`, which means the same."""
     text = json.dumps(data, indent=indent, ensure_ascii=False)
-    print(_IN_TEXT.sub(lambda match: f"\\u{ord(match[0]):04x}", text), flush=True)
+    with _naming_standard_output():
+        print(_IN_TEXT.sub(lambda match: f"\\u{ord(match[0]):04x}", text), flush=True)
 
 
 def say_file(content: bytes) -> None:
     """Write the bytes of a file to standard output: as they are for a pipe or a file, escaped for a terminal."""
     if sys.stdout.isatty():
         content = printable(content.decode("utf-8", "replace")).encode()
-    sys.stdout.buffer.write(content)
+    with _naming_standard_output():
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _naming_standard_output() -> Iterator[None]:
+    """Say in an error what could not be written: Python does not."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -27,17 +27,19 @@ def whole_file(target: Path) -> Iterator[Path]:
     this user can enter, so that nobody can put a link in its place.
     """
     named, target = target, target if target == STANDARD_OUTPUT else Path(os.path.realpath(target))
-    is_copied = target == STANDARD_OUTPUT or (target.exists() and not target.is_file())
+    is_printed = target == STANDARD_OUTPUT
+    is_device = not is_printed and target.exists() and not target.is_file()
+    is_copied = is_printed or is_device
     directory = temporary_directory("opscope-part-") if is_copied else temporary_directory(".opscope-part-", target.parent)
     part = directory / "part"
     try:
         with _blamed_on(named, part):
             yield part
-        if target == STANDARD_OUTPUT:
+            if is_device:
+                target.write_bytes(part.read_bytes())
+        if is_printed:
             say_file(part.read_bytes())
-        elif is_copied:
-            target.write_bytes(part.read_bytes())
-        else:
+        elif not is_device:
             if _is_database(target) or _is_database(part):
                 remove_journals(target)
             part.replace(target)

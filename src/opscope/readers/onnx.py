@@ -15,6 +15,7 @@ from opscope.errors import SourceError, blamed_on_source
 from opscope.limits import inner_name
 from opscope.naming import UnusedNames
 from opscope.program import UNKNOWN_TYPE, Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef, line_number
+from opscope.python_text import parsed_expression
 from opscope.readers import Progress, Verdict
 from opscope.readers.mistakes import refuse_arguments
 from opscope.readers.source import Source
@@ -194,7 +195,7 @@ def _scope(node: Any, metadata: Mapping[str, str]) -> Path:
 def _texts(listed: str) -> list[str]:
     """The texts of a list as Python prints it; none if it is not one. Python's parser takes memory without bounds for long texts."""
     try:
-        texts = ast.literal_eval(listed) if len(listed) <= _LONGEST_LIST else ()
+        texts = ast.literal_eval(parsed_expression(listed)) if len(listed) <= _LONGEST_LIST else ()
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return []
     return list(map(str, texts)) if isinstance(texts, list | tuple) else []

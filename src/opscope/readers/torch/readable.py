@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from opscope.errors import SourceError
 from opscope.program import Frame, Program, ProgramBuilder, line_number
+from opscope.python_text import parsed_code
 from opscope.readers.torch.own_lines import with_own_text
 from opscope.readers.torch.readable_body import BodyReader
 
@@ -79,7 +80,7 @@ def parse(text: str) -> Text:
     left_out = 0
     for _ in range(_MOST_REPAIRS):
         try:
-            return Text(ast.parse("\n".join(lines)), lines, frames, left_out)
+            return Text(parsed_code("\n".join(lines)), lines, frames, left_out)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             bad = getattr(error, "lineno", None) or (_longest(lines) if isinstance(error, (RecursionError, MemoryError)) else len(lines))
         bad = min(max(bad, 1), len(lines)) if lines else 0

@@ -9,6 +9,8 @@ import ast
 from functools import lru_cache
 from typing import Any
 
+from opscope.python_text import parsed_expression
+
 _LONGEST = 10_000
 """Python's parser takes memory without bounds for longer texts."""
 _ADD, _MUL, _ATOM = 1, 2, 3
@@ -36,7 +38,7 @@ def symbol_text(expression: str) -> str:
     if len(expression) > _LONGEST:
         return expression
     try:
-        return _print(ast.parse(expression, mode="eval").body)[0]
+        return _print(parsed_expression(expression))[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError, _UnknownForm):
         return expression
 

@@ -22,6 +22,7 @@ from opscope.limits import MOST_ELEMENTS
 from opscope.naming import UnusedNames
 from opscope.profile.kineto.place import LAUNCH_ATTR
 from opscope.program import CODE_ATTR, OPERAND_SHAPES_ATTR, GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef, dimension
+from opscope.python_text import parsed_code
 from opscope.readers.torch.export import ENTRY
 from opscope.recording.dumps.kernel_texts import kernel_texts, pointer_roles
 
@@ -61,7 +62,7 @@ class GeneratedCode:
 
     def __init__(self, text: str) -> None:
         try:
-            module = ast.parse(text)
+            module = parsed_code(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise SourceError(f"is not Python: {error}") from None
         functions = {node.name: node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)}
