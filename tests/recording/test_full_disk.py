@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -85,6 +88,33 @@ def test_a_disk_that_stays_full_ends_nothing_but_the_recording(tmp_path: Path) -
         recorder.snapshot(program(1), "p1")
     recording = opscope.open_recording(path)
     assert [snapshot.name for snapshot in recording] == ["p0"] and "finished" not in recording.attrs
+
+
+def overwritten(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(b"not a database" * 100)
+
+
+def emptied(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM snapshot")
+
+
+def taken(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO snapshot SELECT id + 1, module, pipeline, name, seconds, program, origins, attrs FROM snapshot")
+
+
+@pytest.mark.parametrize("damage", [overwritten, emptied, taken, Path.unlink, lambda path: os.truncate(path, 3000)])
+def test_a_file_that_is_damaged_meanwhile_fails_nobody(tmp_path: Path, damage: Callable[[Path], object]) -> None:
+    path = tmp_path / "run.opscope"
+    with opscope.record(path) as recorder:
+        unchanged = program(0)
+        recorder.snapshot(unchanged, "p0")
+        damage(path)
+        assert recorder.snapshot(unchanged, "again") == -1
+        recorder.snapshot(program(1), "p1")
+        recorder.set(producer="toy")
 
 
 LIMITED = """

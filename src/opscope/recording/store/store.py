@@ -76,7 +76,9 @@ class StoreWriter:
     def _reporting(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.OperationalError, OSError) as error:
+        except sqlite3.ProgrammingError:  # the caller's fault, such as a snapshot after the end
+            raise
+        except (sqlite3.DatabaseError, OSError) as error:
             failure = StoreError(f"{self.path}: cannot be written: {error}")
             failure.is_full = getattr(error, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(error, "errno", 0) == errno.ENOSPC
             raise failure from None
@@ -136,7 +138,10 @@ class StoreWriter:
     def content_of(self, index: int) -> int:
         """The number of a snapshot's content, to add the same content again."""
         with self._lock, self._reporting():
-            return int(self._connection.execute("SELECT program FROM snapshot WHERE id = ?", (index,)).fetchone()[0])
+            row = self._connection.execute("SELECT program FROM snapshot WHERE id = ?", (index,)).fetchone()
+            if row is None:
+                raise StoreError(f"{self.path}: cannot be written: what was written is not there any more")
+            return int(row[0])
 
     def close(self, finished: bool = True) -> None:
         try:
