@@ -15,6 +15,7 @@ import pytest
 
 import opscope
 from opscope import OpscopeError
+from opscope.cli.prompt.session import _free_path
 from opscope.recording.dumps import cache
 from opscope.recording.store.store import StoreError, StoreWriter, open_store, save_recording
 from opscope.temporary import temporary_directory
@@ -268,6 +269,49 @@ def test_a_recording_that_was_killed_before_its_first_snapshot_says_so(tmp_path:
     path.write_bytes(b"")
     with pytest.raises(OpscopeError, match="is empty: nothing was recorded yet"):
         open_store(path)
+
+
+LIMITED_COMMANDS = """
+import io, resource, sys
+from opscope.cli import main
+most, typed, *arguments = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+sys.stdin = io.StringIO(typed)
+sys.exit(main(arguments))
+"""
+DUMPING = """
+import os, pathlib, re, sys
+directory = pathlib.Path(re.search(r"--xla_dump_to=(\\S+)", os.environ["XLA_FLAGS"])[1])
+directory.mkdir()
+text = "HloModule f\\n\\nENTRY main {\\n  p = f32[4] parameter(0)\\n  ROOT r = f32[4] negate(p)\\n}\\n"
+(directory / "module_0001.f.before_optimizations.txt").write_text(text)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
+@pytest.mark.parametrize(
+    ("most", "typed", "arguments", "name"),
+    [
+        (4000, "", ["passes", "-f", "-o", "run.opscope", "--", sys.executable, "-c", DUMPING], "run.opscope"),
+        (100, "extract slice.2", ["repl", "demo:train_step"], "slice.2-extracted.hlo"),
+    ],
+)
+def test_what_other_commands_write_is_whole_or_not_there(tmp_path: Path, most: int, typed: str, arguments: list[str], name: str) -> None:
+    is_kept = name in arguments
+    if is_kept:
+        (tmp_path / name).write_bytes(b"SQLite format 3")
+    command = [sys.executable, "-c", LIMITED_COMMANDS, str(most), typed, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].startswith(f"{name}: "), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [name] * is_kept
+    assert not is_kept or (tmp_path / name).read_bytes() == b"SQLite format 3"
+
+
+def test_a_link_that_leads_to_no_file_is_not_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "negate-extracted.hlo").symlink_to(tmp_path / "elsewhere")
+    assert _free_path(Path(), "negate-extracted", ".hlo") == Path("negate-extracted-2.hlo")
 
 
 LIMITED_EXPORT = """

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from inspect import signature
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from opscope.analysis.layers import layers_of
@@ -22,6 +23,7 @@ from opscope.quantities import short_bytes
 from opscope.readers.torch.exporting import refuse_lazy
 from opscope.readers.torch.measure import Layer, Measured, RunFailed, measure
 from opscope.readers.torch.names import Call
+from opscope.whole_file import whole_file
 
 
 class Column(NamedTuple):
@@ -170,8 +172,8 @@ class Summary:
         """The shown columns as CSV text, also written to `path` if given."""
         text = as_csv(self)
         if path is not None:
-            with open(path, "w", encoding="utf-8", newline="") as file:
-                file.write(text)
+            with whole_file(Path(path)) as part:
+                part.write_text(text, encoding="utf-8", newline="")
         return text
 
     def __str__(self) -> str:

@@ -94,11 +94,14 @@ def _check_free(output: Path, directories: Sequence[Path], force: bool) -> None:
 def _keep(directories: Sequence[Path], output: Path, force: bool) -> None:
     """One recording is FILE; of two, each has the name of its directory in it."""
     from opscope.recording.sources import open_recording
-    from opscope.recording.store.store import save_recording
+    from opscope.recording.store.store import check_recordable, save_recording
+    from opscope.whole_file import whole_file
 
     for directory in directories:
         path = output if len(directories) == 1 else _part(output, directory)
-        save_recording(open_recording(directory), path, overwrite=force)
+        check_recordable(path, force)  # it may be there by now
+        with whole_file(path) as part:
+            save_recording(open_recording(directory), part)
         say(f"saved {path}", err=True)
 
 

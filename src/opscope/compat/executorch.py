@@ -25,6 +25,7 @@ from opscope.readers.torch.tags import CLUSTER, PARTITION, NameOf, cluster_name,
 from opscope.render.writers.html import initial
 from opscope.terminal import say
 from opscope.view_options import ViewOptions
+from opscope.whole_file import whole_file
 
 _IGNORED = ("cors_host", "skip_health_check")
 """Arguments for Model Explorer's server, which have no effect here."""
@@ -67,7 +68,8 @@ def visualize_with_clusters(
     if json_file_name is not None:
         encoded = collection(exported, get_node_partition_name, get_node_qdq_cluster_name)
         try:
-            Path(json_file_name).write_text(json.dumps(encoded), "utf-8")
+            with whole_file(Path(json_file_name)) as part:
+                part.write_text(json.dumps(encoded), "utf-8")
         except OSError as error:
             raise OpscopeError(f"{json_file_name}: cannot write the file: {error.strerror or error}") from error
         return

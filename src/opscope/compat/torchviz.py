@@ -16,6 +16,7 @@ from opscope.program import Node, Program
 from opscope.readers.torch.autograd import FUNCTION_ATTRS, Options, program_of_tensors
 from opscope.readers.torch.saved import is_custom
 from opscope.terminal import say
+from opscope.whole_file import whole_file
 
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 FILLS = {"leaf": "lightblue", "saved": "orange", "output": "darkolivegreen1", "base": "darkolivegreen3"}
@@ -90,7 +91,8 @@ class Dot:
         """Write the DOT text and return its path."""
         path = self._path(filename, directory)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.source, encoding="utf-8")
+        with whole_file(path) as part:
+            part.write_text(self.source, encoding="utf-8")
         return str(path)
 
     def render(
@@ -126,7 +128,8 @@ class Dot:
             raise OpscopeError(f"{picture} already exists; choose another name, or leave out raise_if_result_exists")
         picture.parent.mkdir(parents=True, exist_ok=True)
         if not cleanup and source != picture:
-            source.write_text(self.source, encoding="utf-8")
+            with whole_file(source) as part:
+                part.write_text(self.source, encoding="utf-8")
         self._draw(picture)
         if view or quiet_view:
             _open(picture.resolve(), quiet_view)

@@ -6,6 +6,7 @@ provides: a file each, or one live page.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections import Counter
@@ -24,6 +25,7 @@ from opscope.readers.hlo.attributes import names_computations
 from opscope.readers.hlo.details import HloDetails
 from opscope.render.draw.check_options import checked_graph
 from opscope.view_options import ViewOptions
+from opscope.whole_file import whole_file
 
 if TYPE_CHECKING:
     from opscope.recording.history import Step
@@ -323,7 +325,8 @@ class Session:
         if self.directory is not None:
             self.directory.mkdir(parents=True, exist_ok=True)
         path = _free_path(self.directory or Path(), f"{re.sub(r'[^A-Za-z0-9_.-]', '_', node.id)}-extracted", ".hlo")
-        path.write_text(text, "utf-8", errors="backslashreplace")
+        with whole_file(path) as part:
+            part.write_text(text, "utf-8", errors="backslashreplace")
         self.say(f"wrote {path} ({text.count(' = '):,} instructions)")
 
     def do_stats(self, words: list[str]) -> None:
@@ -418,9 +421,9 @@ def _scale(text: str) -> float:
 
 
 def _free_path(directory: Path, stem: str, suffix: str) -> Path:
-    """A path where no file exists yet."""
+    """A path where nothing exists yet, not even a link that leads to no file."""
     path, n = directory / (stem + suffix), 1
-    while path.exists():
+    while os.path.lexists(path):
         n += 1
         path = directory / f"{stem}-{n}{suffix}"
     return path
