@@ -31,16 +31,20 @@ export function transpose(csr: Csr, valueCount: number): Csr {
 }
 
 /** The same, but a row that holds a number twice counts once. */
-export function distinctTranspose(csr: Csr, valueCount: number): Csr {
-  const rows = transpose(csr, valueCount);
-  const start = new Int32Array(valueCount + 1);
+export const distinctTranspose = (csr: Csr, valueCount: number): Csr => distinct(transpose(csr, valueCount));
+
+/** Rows in which equal numbers are next to each other, with each number once. */
+export function distinct(rows: Csr): Csr {
+  const rowCount = rows.start.length - 1;
+  const start = new Int32Array(rowCount + 1);
+  const value = new Int32Array(rows.value.length);
   let count = 0;
-  for (let row = 0; row < valueCount; row++) {
+  for (let row = 0; row < rowCount; row++) {
     for (let i = rows.start[row]; i < rows.start[row + 1]; i++)
-      if (i === rows.start[row] || rows.value[i] !== rows.value[i - 1]) rows.value[count++] = rows.value[i];
+      if (i === rows.start[row] || rows.value[i] !== rows.value[i - 1]) value[count++] = rows.value[i];
     start[row + 1] = count;
   }
-  return { start, value: rows.value.slice(0, count) };
+  return { start, value: value.subarray(0, count) };
 }
 
 /** Scatters the bits of two numbers over 32 bits. */

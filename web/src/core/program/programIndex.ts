@@ -1,5 +1,5 @@
 /** Looking things up in a program: names, types, graphs, users, callers. One index per program; its tables are made when first needed. */
-import { type Csr, type Csr2, distinctTranspose, transpose } from "../base/csr";
+import { type Csr, type Csr2, distinct, distinctTranspose, transpose } from "../base/csr";
 import { memoized } from "../base/memoized";
 import { opName } from "./ops";
 import { operandsOf, parametersOf } from "./parameters";
@@ -75,7 +75,7 @@ export class ProgramIndex {
 
   /** Nodes that take a value of each node, once each. */
   get users(): Csr {
-    this.userRows ??= distinctTranspose(this.program.inputs, this.program.nodeCount);
+    this.userRows ??= distinct(this.uses);
     return this.userRows;
   }
 

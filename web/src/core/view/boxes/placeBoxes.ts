@@ -111,7 +111,7 @@ function placeGroups(placement: Placement, instance: Instance, fates: Uint8Array
 function groupStack(placement: Placement, instance: Instance, places: GroupPlaces, above: number, group: number): number {
   const { folding, options } = placement;
   const stack = folding ? folding.stackOf[group] : -1;
-  if (!folding || stack < 0) return -1;
+  if (!folding || stack < 0 || options.unfolded.size === 0) return stack;
   return options.unfolded.has(`${instance.prefix}x:${groupPath(placement, places, above, folding.first(stack))}`) ? -1 : stack;
 }
 

@@ -25,6 +25,8 @@ export class Edges {
   /** The values that each edge carries, as positions in the table of outputs, if they are kept. */
   readonly values: number[][] = [];
   private readonly numbers: TripleMap;
+  /** The first edge with each value, by its place in the table of outputs, or -1; and values with their further edges. */
+  private carrier: Int32Array | undefined;
   private readonly carried = new TripleMap();
 
   constructor(
@@ -49,8 +51,7 @@ export class Edges {
       target,
       kind * 0x10000000 + (kind === EdgeKind.Overlay || (single && kind === EdgeKind.Data) ? 1 + operand : 0),
     );
-    const carried = this.carried.size;
-    const again = !single && this.carried.number(number, node, output) < carried;
+    const again = !single && this.isCarried(number, node, output);
     if (number < this.count) {
       if (!repeated) this.merged[number]++;
       if (!again) {
@@ -75,6 +76,20 @@ export class Edges {
     this.operand[edge] = -1;
     if (this.keepsValues) this.values.push(this.positions(node, output));
     return number;
+  }
+
+  /** Does an edge carry this value already? From now on, it does. Most values are on one edge, and need no hashing. */
+  private isCarried(edge: number, node: number, output: number): boolean {
+    const { start, value } = this.program.outputs;
+    const at = start[node] + output;
+    if (node >= 0 && output >= 0 && at < start[node + 1]) {
+      this.carrier ??= new Int32Array(value.length).fill(-1);
+      const first = this.carrier[at];
+      if (first < 0) this.carrier[at] = edge;
+      if (first < 0 || first === edge) return first === edge;
+    }
+    const { size } = this.carried;
+    return this.carried.number(edge, node, output) < size;
   }
 
   private grow(): void {

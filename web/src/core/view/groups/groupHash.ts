@@ -33,6 +33,10 @@ export class Contents {
   private readonly inside: Int32Array;
   private readonly labels: Int32Array;
   private stamp = 0;
+  /** The numbers that were sorted last, and their order. */
+  /** Contents that will be asked for again. */
+  private readonly known = new Map<number, Content>();
+  private sorted = { numbers: new Int32Array(0), order: new Int32Array(0) };
 
   constructor(
     private readonly traits: Traits,
@@ -80,6 +84,12 @@ export class Contents {
   }
 
   of(group: number): Content {
+    const content = this.compute(group);
+    this.known.set(group, content);
+    return content;
+  }
+
+  private compute(group: number): Content {
     const { inputs, outputs, types, nodeText, nodeRole } = this.traits.program;
     const { up, down, inside, labels } = this;
     const nodes = this.order.slice(this.from[group], this.to[group]).sort();
@@ -130,10 +140,12 @@ export class Contents {
     return { a: a | 0, b: b | 0, nodes, numbers: combined };
   }
 
-  /** The group's nodes in an order that groups of the same content share. */
+  /** The group's nodes in an order that groups of the same content share. Repeats are mostly listed in the same order. */
   aligned(group: number): Int32Array {
-    const { nodes, numbers } = this.of(group);
-    return sortBy(nodes, numbers);
+    const { nodes, numbers } = this.known.get(group) ?? this.compute(group);
+    this.known.delete(group);
+    if (!isEqual(numbers, this.sorted.numbers)) this.sorted = { numbers, order: orderOf(numbers) };
+    return this.sorted.order.map((i) => nodes[i]);
   }
 
   /** Where a node sits below `group`: the names on the way, without their numbers. */
@@ -144,10 +156,16 @@ export class Contents {
   }
 }
 
-function sortBy(nodes: Int32Array, keys: Int32Array): Int32Array {
-  const order = upTo(nodes.length);
+function isEqual(a: Int32Array, b: Int32Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+function orderOf(keys: Int32Array): Int32Array {
+  const order = upTo(keys.length);
   sortByKey(order, 0, order.length, keys, new Int32Array(order.length));
-  return order.map((i) => nodes[i]);
+  return order;
 }
 
 /** Lists nodes so that every group's nodes, with those of the groups inside, are adjacent. */

@@ -6,7 +6,7 @@
  * things are upstream.
  */
 
-import { mix, TripleMap } from "../../base/csr";
+import { bucketBy, mix, TripleMap } from "../../base/csr";
 import { nodeLabels } from "./nodeHash";
 import { Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
@@ -19,8 +19,9 @@ const LEAST_COPIES = 8;
 export function parallelPlaces(traits: Traits, container: Int32Array): Int32Array {
   const { program, plumbing, small, isFusionBody } = traits;
   const { graphOf } = traits.index;
-  const { nodeCount, nodeRole, nodeText, inputs, outputs, types } = program;
+  const { graphCount, nodeCount, nodeRole, nodeText, inputs, outputs, types } = program;
   const labels = nodeLabels(program);
+  const hasCopies = containersWithCopies(labels, container, graphCount);
   const takesPart = new Uint8Array(nodeCount);
   const up = new Int32Array(nodeCount);
   const down = new Int32Array(nodeCount);
@@ -28,6 +29,7 @@ export function parallelPlaces(traits: Traits, container: Int32Array): Int32Arra
     takesPart[source] === 1 && source < user && container[source] === container[user];
 
   for (let n = 0; n < nodeCount; n++) {
+    if (hasCopies[graphCount + container[n]] === 0) continue;
     if (plumbing.kind[n] !== Forwards.Nothing || small.is[n] || nodeRole[n] === Role.Output || isFusionBody[graphOf[n]]) continue;
     let h = labels[n];
     for (let i = inputs.start[n]; i < inputs.start[n + 1]; i++) {
@@ -65,4 +67,19 @@ export function parallelPlaces(traits: Traits, container: Int32Array): Int32Arra
   }
   for (let n = 0; n < nodeCount; n++) if (place[n] >= 0 && count[place[n]] < LEAST_COPIES) place[n] = -1;
   return place;
+}
+
+/** 1: enough nodes directly in a container (by its number, from -graphCount on) have the same label. Most layers have no such nodes. */
+function containersWithCopies(labels: Int32Array, container: Int32Array, graphCount: number): Uint8Array {
+  const key = container.map((number) => graphCount + number);
+  let count = 0;
+  for (const number of key) if (number >= count) count = number + 1;
+  const { start, value } = bucketBy(key, count, labels);
+  const found = new Uint8Array(count);
+  for (let c = 0; c < count; c++) {
+    if (start[c + 1] - start[c] < LEAST_COPIES) continue;
+    const sorted = value.subarray(start[c], start[c + 1]).sort();
+    for (let i = LEAST_COPIES - 1; i < sorted.length; i++) if (sorted[i] === sorted[i - LEAST_COPIES + 1]) found[c] = 1;
+  }
+  return found;
 }
