@@ -162,6 +162,9 @@ def test_a_small_window_gives_the_room_of_the_outline_to_the_graph(open_file: Op
     assert {"outline", "details"} & set(small.state()["panels"]) == {"details"}
     assert small.page.locator("canvas.graph").bounding_box()["width"] > 600
     assert small.page.get_by_role("img", name="Map of the whole graph").is_visible()
+    chart = small.page.get_by_role("img", name="Map of the whole graph").bounding_box()
+    graph = small.page.locator("canvas.graph").bounding_box()
+    assert chart["width"] <= 0.16 * graph["width"] + 1 and chart["height"] <= 0.16 * graph["height"] + 1
     assert "outline" in small.key("o")["panels"]
     assert {"outline", "details"} <= set(open_file(program).state()["panels"])
 

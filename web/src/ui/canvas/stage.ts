@@ -46,8 +46,8 @@ export interface StageEvents {
 /** Boxes and edges that one frame can paint; more come as a picture. */
 const MOST_PER_FRAME = 3600;
 const CAMERA_MS = 260;
-/** How far the map reaches from the lower right corner, with its margin (minimap.tsx). */
-const MAP_CORNER = { width: 182, height: 142 };
+/** The map of the whole (minimap.tsx) is at most this large, and not more than this part of a small canvas. */
+const MAP = { width: 170, height: 130, part: 0.16, margin: 12 };
 
 /** A title keeps this distance from the edges of the screen. */
 const TITLE_MARGIN = 16;
@@ -126,6 +126,11 @@ export class Stage {
 
   get sight(): Sight {
     return { camera: this.camera, width: this.width, height: this.height, ratio: this.ratio };
+  }
+
+  /** How large the map of the whole may be. */
+  get mapRoom(): Size {
+    return { width: Math.min(MAP.width, MAP.part * this.width), height: Math.min(MAP.height, MAP.part * this.height) };
   }
 
   /** The part of the screen that a picture may use. */
@@ -320,7 +325,8 @@ export class Stage {
     const { w, h } = this.shown!.bounds;
     const { scale } = this.camera;
     if (w * scale <= this.width && h * scale <= this.height) return false;
-    return on.x + on.w > this.width - MAP_CORNER.width && on.y + on.h > this.height - MAP_CORNER.height;
+    const { width, height } = this.mapRoom;
+    return on.x + on.w > this.width - width - MAP.margin && on.y + on.h > this.height - height - MAP.margin;
   }
 
   /** Paint at the next frame. */

@@ -1,24 +1,24 @@
 /** The whole graph in a corner with a frame around what is on screen; a click goes there. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { centred } from "../../core/base/camera";
+import { centred, type Size } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { itemStyle } from "../../core/scene/style";
 import { Shape } from "../../core/scene/types";
 import type { Session } from "../session";
 import { useSignal } from "./hooks";
 
-const MOST_WIDTH = 170;
-const MOST_HEIGHT = 130;
 const MOST_BOXES = 6000;
+const NO_ROOM: Size = { width: 1, height: 1 };
 
 export function Minimap({ session }: { readonly session: Session }): JSX.Element | null {
   useSignal(session.onCamera);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const base = useRef<{ key: unknown; theme: unknown; image: HTMLCanvasElement } | undefined>(undefined);
+  const base = useRef<{ key: unknown; theme: unknown; width: number; image: HTMLCanvasElement } | undefined>(undefined);
   const { shown, stage, theme } = session;
   const bounds = shown!.bounds;
-  const scale = Math.min(MOST_WIDTH / bounds.w, MOST_HEIGHT / bounds.h);
+  const room = stage?.mapRoom ?? NO_ROOM;
+  const scale = Math.min(room.width / bounds.w, room.height / bounds.h);
   const width = Math.max(24, Math.round(bounds.w * scale)),
     height = Math.max(24, Math.round(bounds.h * scale));
   const whole = stage && bounds.w * stage.camera.scale <= stage.width && bounds.h * stage.camera.scale <= stage.height;
@@ -27,17 +27,17 @@ export function Minimap({ session }: { readonly session: Session }): JSX.Element
     const element = canvas.current;
     if (!element || !stage) return;
     const ratio = window.devicePixelRatio || 1;
-    if (base.current?.key !== shown || base.current?.theme !== theme) {
+    if (base.current?.key !== shown || base.current?.theme !== theme || base.current?.width !== width) {
       const image = document.createElement("canvas");
       image.width = width * ratio;
       image.height = height * ratio;
       drawAll(image.getContext("2d")!, session, scale * ratio);
-      base.current = { key: shown, theme, image };
+      base.current = { key: shown, theme, width, image };
     }
     element.width = width * ratio;
     element.height = height * ratio;
     const context = element.getContext("2d")!;
-    context.drawImage(base.current.image, 0, 0);
+    context.drawImage(base.current!.image, 0, 0);
     const { camera } = stage;
     const s = scale * ratio;
     context.fillStyle = `${theme.accent}1f`;

@@ -36,7 +36,7 @@ export class Contents {
   /** The numbers that were sorted last, and their order. */
   /** Contents that will be asked for again. */
   private readonly known = new Map<number, Content>();
-  private sorted = { numbers: new Int32Array(0), order: new Int32Array(0) };
+  private sorted: { readonly numbers: Int32Array; readonly order: Int32Array } = { numbers: new Int32Array(0), order: new Int32Array(0) };
 
   constructor(
     private readonly traits: Traits,
