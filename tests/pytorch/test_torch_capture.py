@@ -87,6 +87,15 @@ def test_strict_and_not_strict_are_tried_in_place_of_each_other() -> None:
         assert note.startswith(f"Exported with strict={taken}, because torch.export refuses it otherwise (")
 
 
+def test_strict_notes_methods_of_tensors_that_are_written_in_c() -> None:
+    class Normed(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.data / x.data.norm()
+
+    program = opscope.capture(Normed(), torch.ones(3), strict=True)
+    assert "source_fn_stack" in "".join(name for node in program.main for name in node.attrs)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -343,3 +343,18 @@ def test_a_model_that_runs_only_without_the_counter_is_not_blamed() -> None:
             opscope.summary(Flexible(), input_data=x)
     else:
         assert opscope.summary(Flexible(), input_data=x).totals["flops"] == counter.get_total_flops() > 0
+
+
+def test_sparse_buffers_and_saved_sparse_tensors_are_counted_by_their_parts() -> None:
+    class Sparse(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+            self.register_buffer("mask", torch.eye(3).to_sparse())
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.sparse.mm(self.mask * 2, self.layer(x))
+
+    measured = opscope.summary(Sparse(), input_data=torch.rand(3, 3)).measured
+    of_indices_and_values = 2 * 3 * 8 + 3 * 4
+    assert (measured.buffer_bytes, measured.saved_bytes) == (of_indices_and_values, of_indices_and_values)

@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import deepcopy
-from functools import partial
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -276,6 +276,83 @@ def test_what_is_left_outside_of_modules_is_undone(name: str) -> None:
     loss.backward()  # what the user's graphs saved was not touched
 
 
+class Reshapes(nn.Module):
+    """Every call gives its tensors other memory, sizes or numbers, and parameters other gradients."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.other = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.layer.weight.grad = torch.ones(4, 4)
+        for name, value in {"resized": torch.ones(2), "replaced": torch.ones(2), "halved": torch.ones(2), "result": torch.ones(4)}.items():
+            self.register_buffer(name, value)
+        self.register_buffer("base", torch.ones(1, 4))
+        self.register_buffer("repeated", self.base.expand(3, 4))
+        self.register_buffer("sparse", torch.eye(3).to_sparse())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.resized.resize_(5).zero_()
+        self.replaced.data = torch.zeros(3)
+        self.halved.data = self.halved.half() * 2
+        self.result *= self.layer.bias
+        self.base += 1
+        self.sparse.values().mul_(2) if self.sparse.is_coalesced() else self.sparse.mul_(2)
+        self.layer.weight.data = self.layer.weight.data * 2
+        self.zero_grad(set_to_none=False)
+        self.other.weight.requires_grad_(False)
+        with torch.enable_grad():
+            self.other(x.detach()).sum().backward()
+        return self.layer(x)
+
+    def everything(self) -> list[Any]:
+        values = [(name, each.dtype, each.to_dense().tolist(), each.requires_grad) for name, each in self.named_buffers()]
+        parameters = [(name, each.data_ptr(), each.tolist(), each.requires_grad, each._version) for name, each in self.named_parameters()]
+        return [values, parameters, [(id(each.grad), None if each.grad is None else each.grad.tolist()) for each in self.parameters()]]
+
+
+@pytest.mark.parametrize("name", [*LOOKS, "torchsummary"])
+def test_memory_sizes_and_gradients_are_as_before(name: str) -> None:
+    """Observers of quantization resize their buffers. Torch refuses to write to an expanded tensor."""
+    model = Reshapes()
+    before = model.everything()
+    with suppress(opscope.OpscopeError):
+        LOOKS.get(name, torchsummary_of)(model, torch.rand(3, 4))
+    assert model.everything() == before
+
+
+@lru_cache
+def scale_of(size: int) -> torch.Tensor:
+    return torch.full((size,), 2.0)
+
+
+SCALES: dict[int, torch.Tensor] = {}
+
+
+class Caches(nn.Module):
+    """Keeps what its functions compute, which is not real while torch.export traces."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    @staticmethod
+    @lru_cache
+    def shift_of(size: int) -> torch.Tensor:
+        return torch.full((size,), 3.0)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if 4 not in SCALES:
+            SCALES[4] = torch.ones(4)
+        return self.layer(x) * scale_of(4) * SCALES[4] + self.shift_of(4)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_no_fake_tensor_stays_in_a_cache(name: str) -> None:
+    model = Caches()
+    LOOKS[name](model, torch.rand(3, 4))
+    x = torch.rand(3, 4)
+    assert torch.equal(model(x), model.layer(x) * 2 + 3)
+
+
 class Sets(nn.Module):
     """Every call changes settings of the process."""
 
@@ -303,6 +380,19 @@ def test_settings_of_torch_are_as_before(name: str) -> None:
     with suppress(opscope.OpscopeError):
         LOOKS[name](Sets(), torch.rand(3, requires_grad=True))
     assert settings() == before
+
+
+@pytest.mark.skipif(not hasattr(torch.backends, "fp32_precision"), reason="since torch 2.9")
+@pytest.mark.parametrize("name", LOOKS)
+def test_the_newer_settings_of_precision_are_as_before(name: str) -> None:
+    """Once one of them is set, torch refuses to read the older ones."""
+    precision = torch.backends.cuda.matmul.fp32_precision
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    try:
+        LOOKS[name](nn.Linear(2, 2), torch.rand(1, 2))
+        assert torch.backends.cuda.matmul.fp32_precision == "tf32"
+    finally:
+        torch.backends.cuda.matmul.fp32_precision = precision
 
 
 @pytest.mark.parametrize("name", LOOKS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
-from types import CodeType, FunctionType, MethodType
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from opscope.readers.torch.random_sources import random_sources
+
+Cached: Any = type(lru_cache(lambda: None))
+"""The class of functions that keep their results."""
 
 
 def state_of_function(function: Any) -> list[Any]:
@@ -35,6 +38,35 @@ def state_of_function(function: Any) -> list[Any]:
             waiting.extend(item.values() if isinstance(item, dict) else item)
         elif item is function:  # a callable object
             waiting.extend(getattr(item, "__dict__", {}).values())
+    return found
+
+
+def caches_of(functions: Iterable[Any]) -> list[Any]:
+    """What some functions, and those that they may call, may keep results in: functions with `functools.lru_cache`, and global dicts and
+    lists."""
+    found: list[Any] = []
+    visited: set[int] = set()
+    waiting = list(functions)
+    while waiting:
+        item = waiting.pop()
+        if id(item) in visited:
+            continue
+        visited.add(id(item))
+        if isinstance(item, Cached):
+            found.append(item)
+            waiting.append(item.__wrapped__)
+        elif type(item) in (dict, list):
+            found.append(item)
+        elif isinstance(item, FunctionType):
+            for value in _values(item):
+                if isinstance(value, ModuleType):
+                    waiting.extend(cache for name in _global_names(item.__code__) if isinstance(cache := vars(value).get(name), Cached))
+                else:
+                    waiting.append(value)
+        elif isinstance(item, staticmethod | classmethod):
+            waiting.append(item.__func__)
+        elif isinstance(item, property):
+            waiting.append(item.fget)
     return found
 
 

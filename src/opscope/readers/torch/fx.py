@@ -272,7 +272,10 @@ def module_calls(meta: Mapping[str, Any]) -> tuple[Call, ...]:
 
 
 def class_name(cls: Any) -> str:
-    return str(cls) if isinstance(cls, str) else f"{cls.__module__}.{getattr(cls, '__qualname__', type(cls).__name__)}"
+    if isinstance(cls, str):
+        return cls
+    module = getattr(cls, "__module__", None) or getattr(cls, "__objclass__", type(cls)).__module__  # a method of C has no module
+    return f"{module}.{getattr(cls, '__qualname__', type(cls).__name__)}"
 
 
 def target_of(node: Any, root: Any) -> tuple[str, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.undisturbed import runs, undisturbed
 from opscope.readers.torch.untrained import reached_leaves, untrained_note
-from opscope.readers.torch.values import tensor_type
+from opscope.readers.torch.values import dense_parts, tensor_type
 
 
 @dataclass
@@ -82,7 +82,7 @@ def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | 
         sum(parameter.numel() for parameter in unique),
         sum(parameter.numel() for parameter in unique if parameter.requires_grad),
         sum(parameter.numel() * parameter.element_size() for parameter in unique),
-        sum(buffer.numel() * buffer.element_size() for buffer in {id(b): b for b in module.buffers()}.values()),
+        sum(part.numel() * part.element_size() for buffer in {id(b): b for b in module.buffers()}.values() for part in dense_parts(buffer)),
     )
     follower = _Follower(module, whole.layers)
     if not ran:
@@ -159,8 +159,9 @@ class _Follower:
 
         self.counter = flop_counter()
         for tensor in (*input_tensors, *self.root.parameters(), *self.root.buffers()):
-            storage = tensor.untyped_storage()
-            self.storages[storage._cdata] = storage  # exists anyway, and is counted separately
+            for part in dense_parts(tensor):
+                storage = part.untyped_storage()
+                self.storages[storage._cdata] = storage  # exists anyway, and is counted separately
         with ExitStack() as watched:
             watched.enter_context(undisturbed(self.root, args, kwargs))
             watched.enter_context(_without_fast_path())
@@ -215,12 +216,13 @@ class _Follower:
 
     def _saved(self, tensor: Any) -> Any:
         """Autograd saves a tensor. Storages stay referenced, as they will be in training: the address of a freed one may be reused."""
-        storage = tensor.untyped_storage()
-        if storage._cdata not in self.storages:
-            self.storages[storage._cdata] = storage
-            self.saved_bytes += storage.nbytes()
-            if self.open:
-                self.layers[self.open[-1]].saved_bytes += storage.nbytes()
+        for part in dense_parts(tensor):
+            storage = part.untyped_storage()
+            if storage._cdata not in self.storages:
+                self.storages[storage._cdata] = storage
+                self.saved_bytes += storage.nbytes()
+                if self.open:
+                    self.layers[self.open[-1]].saved_bytes += storage.nbytes()
         return tensor.detach()
 
 

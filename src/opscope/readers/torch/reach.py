@@ -12,8 +12,11 @@ from operator import is_
 from types import CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
+from opscope.readers.torch.function_state import Cached, caches_of
 from opscope.readers.torch.module_calls import can_be_hooked
 from opscope.readers.torch.random_sources import random_sources, rewind
+from opscope.readers.torch.tensor_state import TensorState, can_be_put_back
+from opscope.readers.torch.values import dense_parts
 
 _CONTAINERS: tuple[Any, ...] = (OrderedDict, dict, list, set, deque)
 _IMMUTABLE: tuple[Any, ...] = (tuple, frozenset)
@@ -21,6 +24,7 @@ _PLAIN: frozenset[type] = frozenset([str, int, float, bool, bytes, type(None)])
 """What most containers contain, and what contains nothing itself."""
 _HOLDERS = frozenset(["argparse", "collections", "types", "weakref"])
 """Modules of Python whose objects hold what a model puts into them. Others (locks, loggers) lead to the rest of the process."""
+_FUNCTIONS = (FunctionType, staticmethod, classmethod, property)
 _EMPTY = object()
 
 
@@ -28,20 +32,24 @@ class Reach:
     """What can be reached from some objects: modules and their classes, the contents of all containers (attributes, hooks, a list in a
     dict), the variables of functions such as hooks, tensors, arrays, and generators of random numbers.
 
-    Parameters are apart: nearly no forward changes them, and they may be too large to copy.
+    Parameters and gradients are apart: nearly no forward changes them, and they may be too large to copy.
     """
 
     def __init__(self, roots: list[Any]) -> None:
         import torch
 
         self.modules: list[Any] = []
-        self.tensors: list[Any] = []
-        self.parameters: list[Any] = []
+        self.tensors: list[TensorState] = []
+        self.parameters: list[TensorState] = []
         self._contents: list[tuple[Any, list[Any]]] = []
         self._variables: list[tuple[Any, Any, Any]] = []
         """Where a value is that is not in a container: what gets and sets it, of which object, and the value."""
         self._classes: dict[type, dict[str, Any]] = {}
         self._rewinds: list[Callable[[], Any]] = []
+        self._caches: list[tuple[Any, int]] = []
+        """Functions with `functools.lru_cache`, and how often they have been computed."""
+        self._global: list[tuple[Any, list[Any]]] = []
+        """Global dicts and lists, which are put back only if torch.export left fake tensors in them: others may note what was done once."""
         self._array: Any = getattr(sys.modules.get("numpy"), "ndarray", type(None))
         self._sources = random_sources()
         self._followed = (torch.Tensor, torch.nn.Module, *_CONTAINERS, *_IMMUTABLE, *self._sources)
@@ -55,7 +63,9 @@ class Reach:
             waiting.extend(value for value in self._inside(item) if type(value) not in _PLAIN and self._is_followed(value))
 
     def put_back(self) -> None:
-        """Containers, variables, attributes of classes, arrays and generators as they were."""
+        """Containers, variables, attributes of classes, tensors, arrays and generators as they were."""
+        from torch._subclasses.fake_tensor import FakeTensor
+
         for container, before in self._contents:
             now = _contents(container)
             if len(now) != len(before) or not all(map(is_, now, before)):
@@ -73,6 +83,14 @@ class Reach:
             for name, value in attributes.items():
                 if present.get(name, _EMPTY) is not value:
                     setattr(cls, name, value)
+        for cache, misses in self._caches:
+            if cache.cache_info().misses != misses:  # of fake tensors, when torch.export traced
+                cache.cache_clear()
+        for container, before in self._global:
+            if any(type(value) is FakeTensor for value in _contents(container)):
+                _refill(container, before)
+        for state in (*self.tensors, *self.parameters):
+            state.put_back()
         for each in self._rewinds:
             each()
 
@@ -84,8 +102,7 @@ class Reach:
         import torch
 
         if isinstance(item, torch.Tensor):
-            (self.parameters if isinstance(item, torch.nn.Parameter) else self.tensors).append(item)
-            return [vars(item)]  # Dynamo leaves marks on tensors
+            return self._of_tensor(item)
         if isinstance(item, self._sources):
             self._rewinds += [put_back] if (put_back := rewind(item)) else []
             return []
@@ -93,6 +110,9 @@ class Reach:
             if item.flags.writeable:
                 self._rewinds.append(partial(item.__setitem__, ..., item.copy()))
             return []
+        if isinstance(item, Cached):
+            self._caches.append((item, item.cache_info().misses))
+            return [item.__wrapped__]
         inner: list[Any] = []
         if isinstance(item, torch.nn.Module):
             self.modules.append(item)
@@ -113,6 +133,19 @@ class Reach:
             inner = [*inner, getattr(item, "__dict__", None)]
         return inner
 
+    def _of_tensor(self, tensor: Any) -> list[Any]:
+        import torch
+
+        inner = [vars(tensor)]  # Dynamo leaves marks on tensors
+        if not can_be_put_back(tensor):
+            return [*inner, *(part for part in dense_parts(tensor) if part is not tensor)]
+        (self.parameters if isinstance(tensor, torch.nn.Parameter) else self.tensors).append(TensorState(tensor))
+        gradient = tensor.grad if tensor.is_leaf else None
+        if gradient is not None and can_be_put_back(gradient):
+            self.parameters.append(TensorState(gradient))
+            inner.append(vars(gradient))
+        return inner
+
     def _variable(self, place: Any, owner: Any) -> Any:
         value = _read(place, owner)
         self._variables.append((place, owner, value))
@@ -123,7 +156,10 @@ class Reach:
         if cls in self._classes:
             return []
         self._classes[cls] = _attributes(cls)
-        return [value for value in self._classes[cls].values() if not isinstance(value, FunctionType)]
+        caches = caches_of(value for value in vars(cls).values() if isinstance(value, _FUNCTIONS))
+        self._global += [(each, _contents(each)) for each in caches if not isinstance(each, Cached)]
+        values = [value for value in self._classes[cls].values() if not isinstance(value, _FUNCTIONS)]
+        return [*values, *(each for each in caches if isinstance(each, Cached))]
 
 
 def _attributes(cls: type) -> dict[str, Any]:
@@ -154,7 +190,7 @@ def _parts(item: Any) -> tuple[Any, ...]:
 
 def _keeps_state(value: Any) -> bool:
     """Whether it is an object of a model's own, such as a cache or a hook."""
-    if isinstance(value, FunctionType):
+    if isinstance(value, (FunctionType, Cached)):
         return _is_own(value.__module__)
     if isinstance(value, (CellType, MethodType, partial, weakref.ref)):
         return True

@@ -12,7 +12,11 @@ from typing import Any
 from opscope.readers.torch.function_state import state_of_function
 from opscope.readers.torch.modes import entered
 from opscope.readers.torch.reach import Reach
+from opscope.readers.torch.tensor_state import TensorState
 from opscope.readers.torch.values import storage_key
+
+_PRECISIONS = (("generic", "all"), *((backend, kind) for backend in ("cuda", "mkldnn") for kind in ("all", "matmul", "conv", "rnn")))
+"""Where torch has a setting of `fp32_precision`, since 2.9."""
 
 
 @contextmanager
@@ -25,7 +29,8 @@ def same_state(module: Any, *inputs: Any) -> Iterator[Reach]:
     """
     reach = Reach([module, *state_of_function(getattr(module, "opscope_function", None)), *inputs])
     classes = [(part, type(part)) for part in reach.modules]
-    tensors = [_Tensor(tensor) for tensor in reach.tensors if _can_be_compared(tensor)]
+    for state in reach.tensors:
+        state.copy()
     try:
         yield reach
     finally:
@@ -33,8 +38,6 @@ def same_state(module: Any, *inputs: Any) -> Iterator[Reach]:
             if type(part) is not cls:  # a lazy module changes its class when it first runs
                 part.__class__ = cls
         reach.put_back()
-        for tensor in tensors:  # the statistics of a batch norm
-            tensor.put_back()
 
 
 @contextmanager
@@ -51,43 +54,21 @@ def undisturbed(module: Any, *inputs: Any, is_timed: bool = False) -> Iterator[A
         same_settings(),
         same_state(module, *inputs) as reach,
         torch.compiler.set_stance("force_eager"),
-        _same_parameters(reach.parameters) as watch,
-        nullcontext() if is_timed else entered(watch),
     ):
-        yield watch
+        copying = _copying(reach.parameters)
+        with nullcontext() if is_timed else entered(copying):
+            yield copying
 
 
-class _Tensor:
-    """A tensor, and what is in it now."""
-
-    def __init__(self, tensor: Any) -> None:
-        import torch
-
-        self._tensor, self._value = tensor, tensor.detach().clone()
-        self._version = None if tensor.is_inference() else torch.autograd._unsafe_preserve_version_counter(tensor)
-
-    def put_back(self) -> None:
-        import torch
-
-        if not torch.equal(self._tensor, self._value):
-            self._tensor.data.copy_(self._value)
-        if self._version is not None:  # so that the user's graphs that saved it stay valid
-            self._version.__exit__(None, None, None)
-
-
-@contextmanager
-def _same_parameters(parameters: list[Any]) -> Iterator[Any]:
-    """Restore, on exit, the parameters that an operation writes to under the mode that this yields, as `nn.Embedding(max_norm=…)` does.
-    Each is copied just before."""
+def _copying(parameters: list[TensorState]) -> Any:
+    """A mode that copies parameters and gradients just before an operation writes to them, as `nn.Embedding(max_norm=…)` does."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    by_storage: dict[Any, list[Any]] = {}
-    for parameter in parameters:
-        if _can_be_compared(parameter.data):
-            by_storage.setdefault(storage_key(parameter), []).append(parameter)
-    copies: list[_Tensor] = []
+    by_storage: dict[Any, list[TensorState]] = {}
+    for state in parameters:
+        by_storage.setdefault(storage_key(state.tensor), []).append(state)
 
-    class Written(TorchDispatchMode):  # type: ignore[misc]
+    class Copying(TorchDispatchMode):  # type: ignore[misc]
         supports_higher_order_operators = True
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -95,14 +76,11 @@ def _same_parameters(parameters: list[Any]) -> Iterator[Any]:
             if schema is not None and schema.is_mutable:
                 for argument in (*args, *(kwargs or {}).values()):
                     for tensor in argument if isinstance(argument, list | tuple) else (argument,):
-                        copies.extend(map(_Tensor, by_storage.pop(storage_key(tensor), ())))
+                        for state in by_storage.pop(storage_key(tensor), ()):
+                            state.copy()
             return func(*args, **(kwargs or {}))
 
-    try:
-        yield Written()
-    finally:
-        for copy in copies:
-            copy.put_back()
+    return Copying()
 
 
 @contextmanager
@@ -112,7 +90,7 @@ def same_settings() -> Iterator[None]:
 
     numpy_random = getattr(sys.modules.get("numpy"), "random", None)
     of_python, of_numpy = random.getstate(), numpy_random.get_state() if numpy_random else None
-    settings = [(read(), read, write) for read, write in _settings()]
+    settings = [(value, read, write) for read, write in _settings() if (value := _value(read)) is not None]
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() and torch.cuda.is_initialized() else ()
     try:
         with torch.random.fork_rng(devices=devices):
@@ -122,8 +100,16 @@ def same_settings() -> Iterator[None]:
         if numpy_random:
             numpy_random.set_state(of_numpy)
         for value, read, write in settings:
-            if read() != value:
+            if _value(read) != value:
                 write(*value)
+
+
+def _value(read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...] | None:
+    """None for a setting that cannot be read: torch refuses the old ones for precision once a new one has been set."""
+    try:
+        return read()
+    except RuntimeError:
+        return None
 
 
 def _settings() -> Iterator[tuple[Callable[[], tuple[Any, ...]], Callable[..., Any]]]:
@@ -140,10 +126,20 @@ def _settings() -> Iterator[tuple[Callable[[], tuple[Any, ...]], Callable[..., A
         lambda: (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()),
         lambda mode, warn_only: torch.use_deterministic_algorithms(mode, warn_only=warn_only),
     )
+    precision: Any = getattr(torch._C, "_get_fp32_precision_getter", None)
+    for where in _PRECISIONS if precision else ():
+        yield partial(_tuple_of, precision, *where), partial(torch._C._set_fp32_precision_setter, *where)
     for device in ("cpu", "cuda"):
         yield partial(_autocast, device), partial(_set_autocast, device)
+    kernels = torch.backends.cuda
+    for kernel in ("flash", "math", "mem_efficient", "cudnn"):  # of attention
+        yield partial(_tuple_of, getattr(kernels, f"{kernel}_sdp_enabled")), getattr(kernels, f"enable_{kernel}_sdp")
     for name in ("enabled", "benchmark", "deterministic", "allow_tf32"):
         yield partial(_of_cudnn, name), partial(setattr, torch.backends.cudnn, name)
+
+
+def _tuple_of(read: Callable[..., Any], *arguments: Any) -> tuple[Any]:
+    return (read(*arguments),)
 
 
 def _of_cudnn(name: str) -> tuple[Any]:
@@ -163,13 +159,6 @@ def _set_autocast(device: str, is_enabled: bool, dtype: Any) -> None:
 
     torch.set_autocast_enabled(device, is_enabled)
     torch.set_autocast_dtype(device, dtype)
-
-
-def _can_be_compared(tensor: Any) -> bool:
-    import torch
-    from torch._subclasses.fake_tensor import is_fake
-
-    return type(tensor) is torch.Tensor and tensor.layout is torch.strided and not tensor.is_meta and not is_fake(tensor)
 
 
 def runs(module: Any, args: Any, kwargs: Any) -> bool:

@@ -60,6 +60,18 @@ def storage_key(tensor: Any) -> Any:
         return ("object", id(tensor))
 
 
+def dense_parts(tensor: Any) -> tuple[Any, ...]:
+    """What has storage in a tensor: itself, or the indices and values of a sparse one."""
+    layout = str(tensor.layout).removeprefix("torch.")
+    if layout == "sparse_coo":
+        return tensor._indices(), tensor._values()
+    if layout in ("sparse_csr", "sparse_bsr"):
+        return tensor.crow_indices(), tensor.col_indices(), tensor.values()
+    if layout in ("sparse_csc", "sparse_bsc"):
+        return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
+    return (tensor,)
+
+
 def tensor_type(value: Any, depth: int = 0) -> TensorType:
     """The type of one value: a tensor, a symbol, a Python number, or something else by the name of its class."""
     if is_tensor(value):
