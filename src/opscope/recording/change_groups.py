@@ -197,6 +197,8 @@ class _Parts:
 
     def unit_of_change(self, match: Match) -> _Unit:
         """A change is part of a replacement if it leads from the one module to the other."""
+        if not self.new:
+            return self.unit(self._diff.b, match.b[0], {})
         old, now = (self.unit(program, key, parts) for program, key, parts in (
             (self._diff.a, match.a[-1], self.gone), (self._diff.b, match.b[0], self.new)))  # fmt: skip
         return now if now.part and old == now else self.unit(self._diff.b, match.b[0], {})
@@ -243,12 +245,16 @@ def _sizes(scopes: Iterable[Path]) -> Counter[Path]:
 
 
 def _have_own_modules(diff: Diff) -> bool:
-    """Whether one of the programs may have a module that the other has not: graphs that are untouched have the same in both."""
+    """Whether one of the programs may have a module that the other has not: graphs that are untouched have the same in both, and what a
+    pass leaves alone is the same object in both programs of a recording."""
     in_a, in_b = (
-        set(_sizes({node.scope for graph in program if graph.name not in diff.untouched for node in graph.nodes}))
-        for program in (diff.a, diff.b)
+        {id(node): node for graph in program if graph.name not in diff.untouched for node in graph.nodes} for program in (diff.a, diff.b)
     )
-    return in_a != in_b
+    of_own = [{node.scope for number, node in here.items() if number not in there} for here, there in ((in_a, in_b), (in_b, in_a))]
+    if of_own[0] == of_own[1]:
+        return False
+    shared = {node.scope for number, node in in_a.items() if number in in_b}
+    return _sizes(shared | of_own[0]).keys() != _sizes(shared | of_own[1]).keys()
 
 
 def _outermost(here: Mapping[Path, int], there: Mapping[Path, int]) -> set[Path]:
