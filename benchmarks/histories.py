@@ -7,7 +7,7 @@ opscope reads the dumps without labels. Of the rows (one per pass that changed s
 nodes before and after agree with the text, if added + copied - removed - merged is their difference, and if nothing is called added or
 removed whose name is in both texts with the same opcode. Of the histories of nodes of the last program, some are chosen at random: a step
 is "right" if the text ties every node after it to one before it: by name, by the label that XLA moved, by an equal opcode and op_name, or
-as a fusion of one of them. It is "wrong" if the label of a node after it was on other nodes than those named; "incomplete" if a node is
+as a fusion of one of them; or if both compute the same expression (`expressions.py`). It is "wrong" if the label of a node after it was on other nodes than those named; "incomplete" if a node is
 called added or removed, and its label was or is on another. Without labels, an added node is for the eye if one of its opcode and op_name
 is gone. What this reader does not decide is "for the eye": a person reads the text, and `histories_read.jsonl` has what that person
 decided about a step. A decision is about these nodes in this pass of this dump; a step without one is printed as a line to fill in.
@@ -21,12 +21,14 @@ import json
 import os
 import random
 import re
+import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from expressions import Expressions
 from original_values import without_labels
 from results import Figure, keep
 
@@ -39,6 +41,8 @@ from opscope.recording.sources import open_recording
 READ = Path(__file__).with_name("histories_read.jsonl")
 _SEED = 2026
 _ROWS, _HISTORIES = 24, 20
+_TRIVIAL = frozenset(("constant", "parameter"))
+"""Many of these compute the same by chance."""
 _LINE = re.compile(r"^\s+(?:ROOT )?%(?P<name>[\w.-]+) = .*? (?P<op>[a-z][\w-]*)\(")
 _HEAD = re.compile(r"^(?:ENTRY )?%([\w.-]+) .*\{$")
 _ORIGIN = re.compile(r", origin=\{((?:[^{}]|\{[^{}]*\})*)\}")
@@ -57,6 +61,7 @@ class Text:
     """The instructions of one file, by graph and name."""
 
     def __init__(self, path: Path) -> None:
+        self.expressions = Expressions(path)
         self.of: dict[NodeKey, Instruction] = {}
         self.members: dict[str, list[NodeKey]] = defaultdict(list)
         graph = ""
@@ -128,9 +133,17 @@ def judged(step: Step, before: Text, after: Text) -> str:
         )
         now = after.of[key]
         if not tied and not any(op == now.op and op_name and now.op_name.endswith(f"/{op_name}") for op, op_name in inlined):
+            if _is_same_expression(before, old, after, key):
+                continue
             elsewhere = before.labelled.get(now.label) if now.label else None
             return "wrong" if elsewhere and not elsewhere & old else "for the eye"
     return "right"
+
+
+def _is_same_expression(before: Text, old: Iterable[NodeKey], after: Text, new: NodeKey) -> bool:
+    """Whether a node, or one inside it, computes what one of the nodes before computed."""
+    computed = {before.expressions.of(key) for key in old if before.of[key].op not in _TRIVIAL}
+    return any(after.of[key].op not in _TRIVIAL and after.expressions.of(key) in computed for key in after.inside([new]))
 
 
 def decisions() -> dict[str, str]:
@@ -209,6 +222,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=_SEED)
     parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
+    sys.setrecursionlimit(200_000)  # expressions are as deep as programs
     figures = [figure for directory in arguments.directories for figure in measure(directory, arguments.seed)]
     for outcome in ("right", "incomplete", "for the eye", "wrong"):
         those = [figure for figure in figures if figure.name == f"histories: {outcome}" and figure.size]

@@ -296,6 +296,29 @@ def test_of_two_operations_at_one_place_that_were_replaced_each_is_known_by_what
     assert replaced(difference) == [(["div.1"], ["multiply.6"]), (["sum.2"], ["sum.7"]), (["div.3"], ["multiply.8"])]
 
 
+def test_a_division_became_the_product_with_an_inverse_and_not_the_division_that_computes_this() -> None:
+    """A real pass of algsimp. The transpose that changed nothing was left out, and did not become the product."""
+    place = 'metadata={op_name="jit(f)/softmax/div"}'
+    difference = compared(
+        f"""%broadcast.1 = f32[8,4]{{1,0}} broadcast(%x), dimensions={{0}}
+            %exp.2 = f32[8,4]{{1,0}} exponential(%broadcast.1)
+            %broadcast.3 = f32[8,4]{{1,0}} broadcast(%y), dimensions={{0}}, {place}
+            %div.4 = f32[8,4]{{1,0}} divide(%exp.2, %broadcast.3), {place}
+            %transpose.5 = f32[8,4]{{1,0}} transpose(%div.4), dimensions={{0,1}}, {place}
+            ROOT %sine.6 = f32[8,4]{{1,0}} sine(%transpose.5)""",
+        f"""%broadcast.1 = f32[8,4]{{1,0}} broadcast(%x), dimensions={{0}}
+            %exp.2 = f32[8,4]{{1,0}} exponential(%broadcast.1)
+            %copy.7 = f32[8]{{0}} copy(%x), {place}
+            %divide.8 = f32[8]{{0}} divide(%copy.7, %y), {place}
+            %broadcast.9 = f32[8,4]{{1,0}} broadcast(%divide.8), dimensions={{0}}, {place}
+            %multiply.10 = f32[8,4]{{1,0}} multiply(%exp.2, %broadcast.9), {place}
+            ROOT %sine.6 = f32[8,4]{{1,0}} sine(%multiply.10)""",
+    )
+    became = {(a, b) for match in difference.matched for _, a in match.a for _, b in match.b}
+    assert ("div.4", "multiply.10") in became and ("transpose.5", "multiply.10") not in became
+    assert (("main", "div.4"), ("main", "divide.8")) not in list(difference.pairs())
+
+
 def test_a_sum_of_sums_became_the_sum_that_takes_over_its_work() -> None:
     difference = compared(
         """%reduce.1 = f32[8,4]{1,0} broadcast(%x), dimensions={0}

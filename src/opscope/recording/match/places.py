@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections import defaultdict
+from collections.abc import Container, Sequence
 
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import Pairs
@@ -44,6 +45,8 @@ def match_twins(pairs: Pairs, copied: Container[int], copies: Container[int]) ->
     place_a, place_b = pairs.labels.place
     xs = [x for x in pairs.free_a(range(len(pairs.a))) if x not in copied and place_a[x]]
     ys = [y for y in pairs.free_b(range(len(pairs.b))) if y not in copies and place_b[y]]
+    others = _other_operations(pairs, xs, ys)
+    xs = [x for x in xs if x not in others]
     pairs.current_evidence = "place"
     pairs.by_class(xs, [(op_a[x], place_a[x]) for x in xs], ys, [(op_b[y], place_b[y]) for y in ys], most=1)
     # Where the type is the same too, consumers decide: a product may be a part of the old one now, and a sum of the parts its value.
@@ -55,6 +58,21 @@ def match_twins(pairs: Pairs, copied: Container[int], copies: Container[int]) ->
     ys = [y for y in ys if (taken_b[y], kind_b[y]) not in same]
     pairs.by_class(xs, [taken_a[x] for x in xs], ys, [taken_b[y] for y in ys], most=1)
     pairs.current_evidence = "neighbourhood"
+
+
+def _other_operations(pairs: Pairs, xs: Sequence[int], ys: Sequence[int]) -> set[int]:
+    """Nodes of a in whose place is another operation: one at the same place gives what they gave and takes what they took, and none of
+    their kind does. A division became a product with an inverse, which a new division computes."""
+    a, b, (place_a, place_b) = pairs.a, pairs.b, pairs.labels.place
+    ops: dict[tuple[int, object, int], set[str]] = defaultdict(set)
+    for y in ys:
+        for edge in b.operands[y]:
+            ops[place_b[y], b.nodes[y].outputs, pairs.counterpart_b[edge // TAGS]].add(b.nodes[y].op)
+    keys = {
+        x: [(place_a[x], a.nodes[x].outputs, edge // TAGS) for edge in a.operands[x] if pairs.counterpart_a[edge // TAGS] >= 0] for x in xs
+    }
+    found = {x: set().union(*(ops.get(key, ()) for key in keys[x])) for x in xs}
+    return {x for x, others in found.items() if others and a.nodes[x].op not in others}
 
 
 def _arguments(side: Side) -> dict[int, tuple[str, str]]:

@@ -53,6 +53,7 @@ class _Slots:
         self._new = {y for y, x in enumerate(pairs.counterpart_b) if x == FREE and y not in copies}
         self._tied = self._by_place() if made_anew else {}
         """{node that is gone: new node that alone is at its place in the user's program}, whatever it does."""
+        self._became = {y: x for x, y in self._tied.items()}
         self._ends = {*self._tied, *(~y for y in self._tied.values())}
         """Nodes that a value is not followed beyond."""
         self._old_value: dict[int, int] = {}
@@ -251,8 +252,10 @@ class _Slots:
         a, b = self._pairs.a, self._pairs.b
         if a.nodes[x].is_argument and a.callers[a.graph[x]] and not b.nodes[y].is_argument:
             return True
-        origin = self._pairs.counterpart_b[y] if y not in self._copies else self._copies[y]
-        if origin < 0 or not self._is_same_work(origin, y):
+        origin = self._copies.get(y, self._pairs.counterpart_b[y])
+        if y in self._became:
+            origin = self._became[y]
+        elif origin < 0 or not self._is_same_work(origin, y):
             return False
         waiting, seen = [x], {x}
         while waiting and len(seen) <= _FARTHEST:
