@@ -1,8 +1,8 @@
 """What every instruction of a text of XLA computes, as a number that two texts have in common: for `histories.py`, by a reader of its own.
 
 A parameter of a called computation is what its only caller passes, a result what the computation returns, and a copy what it copies. A
-reshape and a bitcast of one shape are the same. Part of the state of a loop is what it starts with: for ever, if the
-loop gives it back as it took it; otherwise as a state, and if another part starts with the same, also which part it is. Layouts and names do not count.
+reshape and a bitcast of one shape are the same. Part of the state of a loop is what it starts with: for ever, if the loop gives it back
+as it took it; otherwise as a state, and if another part starts with the same, also which part it is. Layouts and names do not count.
 """
 
 from __future__ import annotations

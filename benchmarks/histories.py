@@ -7,11 +7,11 @@ opscope reads the dumps without labels. Of the rows (one per pass that changed s
 nodes before and after agree with the text, if added + copied - removed - merged is their difference, and if nothing is called added or
 removed whose name is in both texts with the same opcode. Of the histories of nodes of the last program, some are chosen at random: a step
 is "right" if the text ties every node after it to one before it: by name, by the label that XLA moved, by an equal opcode and op_name, or
-as a fusion of one of them; or if both compute the same expression (`expressions.py`). It is "wrong" if the label of a node after it was on other nodes than those named; "incomplete" if a node is
-called added or removed, and its label was or is on another. Without labels, an added node is for the eye if one of its opcode and op_name
-is gone. What this reader does not decide is "for the eye": a person reads the text, and `histories_read.jsonl` has what that person
-decided about a step. A decision is about these nodes in this pass of this dump; a step without one is printed as a line to fill in.
-`--keep` appends the figures to benchmarks/results/histories.jsonl.
+as a fusion of one of them; or if both compute the same expression (`expressions.py`). It is "wrong" if the label of a node after it was
+on other nodes than those named; "incomplete" if a node is called added or removed, and its label was or is on another. Without labels, an
+added node is for the eye if one of its opcode and op_name is gone. What this reader does not decide is "for the eye": a person reads the
+text, and `histories_read.jsonl` has what that person decided about a step. A decision is about these nodes in this pass of this dump; a
+step without one is printed as a line to fill in. `--keep` appends the figures to benchmarks/results/histories.jsonl.
 """
 
 from __future__ import annotations
