@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
@@ -16,7 +17,8 @@ _ABANDONED = 24 * 3600
 def temporary_directory(prefix: str, parent: Path | None = None) -> Path:
     """A new directory that only this user can enter, for the caller to remove. By default it is among the system's temporary files."""
     home = Path(gettempdir()) if parent is None else parent
-    _remove_abandoned(home, prefix)
+    with suppress(OSError):  # a directory that cannot be listed, or another process that removes the same
+        _remove_abandoned(home, prefix)
     return Path(mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=home))
 
 

@@ -40,6 +40,8 @@ def whole_file(target: Path) -> Iterator[Path]:
         if is_printed:
             say_file(part.read_bytes())
         elif not is_device:
+            if target.exists():
+                part.chmod(target.stat().st_mode & 0o777)  # what only its owner could read stays so
             if _is_database(target) or _is_database(part):
                 remove_journals(target)
             part.replace(target)

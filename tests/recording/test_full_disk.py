@@ -214,6 +214,35 @@ def test_nobody_can_put_a_link_where_a_file_is_written(tmp_path: Path) -> None:
     assert not (tmp_path / "x.svg").is_symlink() and not part.parent.exists()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions")
+def test_a_file_that_only_its_owner_can_read_stays_so(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    opscope.save(program(0), path)
+    usual = path.stat().st_mode
+    path.chmod(0o600)
+    opscope.save(program(1), path, overwrite=True)
+    assert path.stat().st_mode & 0o777 == 0o600 and "n1.0" in path.read_text()
+    with opscope.record(tmp_path / "run.opscope") as recorder:
+        recorder.snapshot(program(0), "a")
+    (tmp_path / "run.opscope").chmod(0o600)
+    with opscope.record(tmp_path / "run.opscope", overwrite=True) as recorder:
+        assert (tmp_path / "run.opscope").stat().st_mode & 0o777 == 0o600, "from the beginning"
+        recorder.snapshot(program(1), "b")
+    opscope.save(program(0), tmp_path / "new.json")
+    assert (tmp_path / "new.json").stat().st_mode == usual
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions")
+def test_a_directory_that_cannot_be_listed_can_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr("opscope.temporary.os.scandir", refuse)
+    with whole_file(tmp_path / "x.svg") as part:
+        part.write_text("drawing")
+    assert (tmp_path / "x.svg").read_text() == "drawing"
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()

@@ -9,11 +9,12 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -303,5 +304,10 @@ def check_recordable(path: Path, overwrite: bool) -> None:
 def _clear(path: Path, overwrite: bool) -> None:
     """Delete an existing recording. The new one is written in place, so that a compiler that crashes leaves its snapshots."""
     check_recordable(path, overwrite)
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
     path.unlink(missing_ok=True)
     remove_journals(path)
+    if mode is not None:
+        with suppress(OSError):  # what only its owner could read stays so
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            path.chmod(mode)
