@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 
@@ -20,6 +21,16 @@ def temporary_directory(prefix: str, parent: Path | None = None) -> Path:
     with suppress(OSError):  # a directory that cannot be listed, or another process that removes the same
         _remove_abandoned(home, prefix)
     return Path(mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=home))
+
+
+@contextmanager
+def scratch_directory(prefix: str) -> Iterator[Path]:
+    """A temporary directory for as long as the block runs."""
+    directory = temporary_directory(prefix)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _remove_abandoned(home: Path, prefix: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -259,6 +260,13 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> No
     link.symlink_to(alive)
     made = temporary_directory("opscope-xla-", tmp_path)
     assert not old.exists() and young.exists() and alive.exists() and link.is_symlink() and made.is_dir()
+
+
+def test_every_temporary_directory_is_made_in_one_place() -> None:
+    source = Path(opscope.__file__).parent
+    made = re.compile(r"mkdtemp|mkstemp|TemporaryDirectory|TemporaryFile")
+    elsewhere = [str(path.relative_to(source)) for path in sorted(source.rglob("*.py")) if made.search(path.read_text("utf-8"))]
+    assert elsewhere == ["temporary.py"], "use opscope.temporary, which removes what killed processes left behind"
 
 
 def test_a_damaged_cache_entry_is_made_again_and_a_full_cache_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

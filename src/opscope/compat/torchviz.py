@@ -6,7 +6,6 @@ import re
 import webbrowser
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from opscope.compat.formats import DRAWN_AT_ONCE, check_format
@@ -15,6 +14,7 @@ from opscope.errors import OpscopeError
 from opscope.program import Node, Program
 from opscope.readers.torch.autograd import FUNCTION_ATTRS, Options, program_of_tensors
 from opscope.readers.torch.saved import is_custom
+from opscope.temporary import scratch_directory
 from opscope.terminal import say
 from opscope.whole_file import whole_file
 
@@ -161,8 +161,8 @@ class Dot:
 
     def pipe(self, format: str | None = None, *, encoding: str | None = None, **ignored: Any) -> Any:
         """The picture itself, as bytes, or as text with an `encoding`."""
-        with TemporaryDirectory() as directory:
-            picture = Path(directory, f"picture.{format or self.format}")
+        with scratch_directory("opscope-picture-") as directory:
+            picture = directory / f"picture.{format or self.format}"
             self._draw(picture)
             content = picture.read_bytes()
         return content.decode(encoding) if encoding else content

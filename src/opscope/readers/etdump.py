@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +23,7 @@ from opscope.profile.place import Times, add_work, with_times
 from opscope.program import Node, Program
 from opscope.readers.source import Source
 from opscope.readers.timed import LEAST_SHARE, Timed
+from opscope.temporary import scratch_directory
 
 _IDENTIFIER = b"ED00"
 _KERNEL = "native_call_"
@@ -81,8 +81,8 @@ def _read(source: Source) -> Inspected:
     """The Inspector has a process of its own, because ExecuTorch logs to the terminal, and calls a compiler that does so too."""
     if find_spec("executorch") is None:
         raise SourceError("is an ETDump, which ExecuTorch's Inspector reads; pip install executorch")
-    with tempfile.TemporaryDirectory() as directory:
-        dump, events = Path(directory, "run.etdp"), Path(directory, "events.json")
+    with scratch_directory("opscope-etdump-") as directory:
+        dump, events = directory / "run.etdp", directory / "events.json"
         dump.write_bytes(source.read_bytes())
         command, size = python_command("opscope.readers.etdump", str(dump), str(events)), dump.stat().st_size
         try:

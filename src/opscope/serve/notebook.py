@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import html
 import sys
-import tempfile
 import webbrowser
 from base64 import b64encode
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from opscope.errors import OpscopeError
@@ -21,8 +19,10 @@ from opscope.program import Program
 from opscope.recording.model import Recording
 from opscope.render.draw.check_options import check_options
 from opscope.render.writers.html import document
+from opscope.temporary import temporary_directory
 from opscope.terminal import say
 from opscope.view_options import ViewOptions
+from opscope.whole_file import whole_file
 
 HEIGHT = 520
 _MOST_NODES_IN_SVG = 20_000
@@ -90,9 +90,10 @@ def show(x: Any, *inputs: Any, **options: Any) -> None:
     check_options(chosen, shown[0])
     if _displayed(shown, chosen):
         return
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="opscope-", suffix=".html", delete=False) as file:
+    path = temporary_directory("opscope-show-") / "page.html"  # for a day: the browser may load it again
+    with whole_file(path) as part, part.open("w", encoding="utf-8", errors="backslashreplace") as file:
         file.writelines(document(shown, chosen))
-    address = Path(file.name).as_uri()
+    address = path.as_uri()
     if not webbrowser.open(address):
         say(address)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from opscope.errors import OpscopeError
 from opscope.program import Program
 from opscope.render import write
 from opscope.render.writers.html import initial
+from opscope.temporary import temporary_directory
 from opscope.view_options import ViewOptions
 
 
@@ -39,7 +39,7 @@ class FileDrawer:
     @property
     def directory(self) -> Path:
         if self._directory is None:
-            self._directory = Path(tempfile.mkdtemp(prefix="opscope-"))
+            self._directory = temporary_directory("opscope-drawings-")
         self._directory.mkdir(parents=True, exist_ok=True)
         return self._directory
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from opscope.errors import OpscopeError
@@ -16,6 +15,7 @@ from opscope.readers.jax.run_memory import peak_of
 from opscope.readers.source import Source
 from opscope.readers.timed import Timed
 from opscope.readers.xplane import timed_programs
+from opscope.temporary import scratch_directory
 
 
 def measure(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str, runs: int) -> Timed | None:
@@ -36,8 +36,8 @@ def measure(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any], stage: str,
             started = time.perf_counter()
             jax.block_until_ready(compiled(*args, **kwargs))
             seconds.append(time.perf_counter() - started)
-        with TemporaryDirectory(prefix="opscope-") as directory:
-            with jax.profiler.trace(directory):
+        with scratch_directory("opscope-profile-") as directory:
+            with jax.profiler.trace(str(directory)):
                 for _ in range(runs):
                     jax.block_until_ready(compiled(*args, **kwargs))
             modules = timed_programs(Source(directory))
