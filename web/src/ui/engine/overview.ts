@@ -70,24 +70,24 @@ function heaviestModules(index: ProgramIndex): HeavyModule[] {
   const { node: values, graph } = valuesOf(program, metric);
   const { nodeGroup } = drawnGroups(program, grouping);
   const { graphStart, entry } = program;
-  const kinds = new Map<string, { amount: number; paths: Set<string>; node: number }>();
-  const names = new Map<number, readonly [name: string, path: string]>();
+  const amounts = new Float64Array(grouping.groupCount);
+  const first = new Map<number, number>();
   for (const { graph: each, times: runs } of graphRuns(program, metric, entry)) {
     for (let n = graphStart[each]; n < graphStart[each + 1]; n++) {
       const group = nodeGroup[n];
       if (group < 0 || !(values[n] > 0) || graphsInside(program, metric, n).length > 0) continue;
-      let named = names.get(group);
-      if (!named) {
-        const path = pathOf(index, grouping, group);
-        named = [sharedName(path), path];
-        names.set(group, named);
-      }
-      const [name, path] = named;
-      const kind = kinds.get(name) ?? { amount: 0, paths: new Set<string>(), node: n };
-      kind.amount += values[n] * runs;
-      kind.paths.add(path); // forward and backward each have a group of a module
-      kinds.set(name, kind);
+      if (amounts[group] === 0) first.set(group, n);
+      amounts[group] += values[n] * runs;
     }
+  }
+  const kinds = new Map<string, { amount: number; paths: Set<string>; node: number }>();
+  for (const [group, node] of first) {
+    const path = pathOf(index, grouping, group);
+    const name = sharedName(path);
+    const kind = kinds.get(name) ?? { amount: 0, paths: new Set<string>(), node };
+    kind.amount += amounts[group];
+    kind.paths.add(path); // forward and backward each have a group of a module
+    kinds.set(name, kind);
   }
   const ranked = [...kinds].sort((a, b) => b[1].amount - a[1].amount).slice(0, MOST_MODULES);
   return ranked.map(([name, { amount, paths, node }]) => ({
