@@ -12,7 +12,7 @@ export const NO_HALVES = `This graph has no forward and backward halves. If it i
 
 /** In a picture of more boxes, halves beside each other would be hundreds of screens deep; as other groups, they are drawn in columns. */
 const MOST_BESIDE = 3000;
-export const TOO_DEEP = `Forward and backward are not beside each other: this picture has more than ${countText(MOST_BESIDE)} boxes.`;
+export const TOO_DEEP = `Backward layers are not lined up with forward ones: this picture has more than ${countText(MOST_BESIDE)} boxes.`;
 
 export const isTooDeep = ({ boxCount }: Visible): boolean => boxCount > MOST_BESIDE;
 
