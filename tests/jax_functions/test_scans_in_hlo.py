@@ -108,3 +108,24 @@ def test_arrows_and_info_count_the_same(stage: str, tmp_path: Path) -> None:
     opscope.save(program, picture, forward_backward=True)
     counts = re.findall(r">(?:(\d+) )?saved · ", picture.read_text())
     assert counts and sum(int(count or 1) for count in counts) == len(saved_for_backward(program))
+
+
+def test_saved_values_are_not_counted_as_parameters(tmp_path: Path) -> None:
+    """A module in the body of the backward loop takes what was saved for it, beside its weights, which the forward loop has."""
+
+    def module(name: str, x: jax.Array, weight: jax.Array) -> jax.Array:
+        with jax.named_scope(name):
+            for _ in range(6):
+                x = jnp.tanh(jnp.sin(x @ weight) * x)
+            return x
+
+    def layer(x: jax.Array, weights: dict[str, jax.Array]) -> tuple[jax.Array, None]:
+        return module("second", module("first", x, weights["a"]), weights["b"]), None
+
+    def loss(weights: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+        return jax.lax.scan(layer, x, weights)[0].sum()
+
+    weights = {"a": jnp.ones((6, 4, 4)), "b": jnp.ones((6, 4, 4))}
+    opscope.save(opscope.capture(jax.value_and_grad(loss), weights, jnp.ones((2, 4))), tmp_path / "step.svg")
+    counts = re.findall(r">(\d+ ops(?: · \d+ parameters)?)<", (tmp_path / "step.svg").read_text())
+    assert [count.partition(" · ")[2] for count in counts] == ["192 parameters", *["16 parameters"] * 2, "", ""], counts

@@ -1,9 +1,10 @@
 /** Weights that two modules share: an embedding that is also the last projection. Without a word, its second edge looks like data. */
 import { memoized } from "../../base/memoized";
-import { BACKWARD, DIRECTION, groupingNamed, MODULE, RECOMPUTED, UPDATE } from "../../program/names";
+import { groupingNamed, MODULE } from "../../program/names";
 import { Role } from "../../program/roles";
-import { EdgeKind, type ProgramData } from "../../program/types";
+import { EdgeKind } from "../../program/types";
 import { depthOf } from "./grouping";
+import { laterHalves } from "./laterHalves";
 import type { Placement } from "../boxes/placement";
 import type { Edges } from "../edges/edges";
 import type { Traits } from "../traits";
@@ -30,17 +31,6 @@ export const findTied = memoized(({ program, index }: Traits): Uint8Array => {
   }
   return tied;
 });
-
-/** Is a node of the backward half or of the update? Both read every weight again. */
-function laterHalves(program: ProgramData): (node: number) => boolean {
-  const direction = groupingNamed(program, DIRECTION);
-  if (!direction) return () => false;
-  const isLater = Uint8Array.from(direction.groupName, (name) =>
-    [RECOMPUTED, BACKWARD, UPDATE].includes(program.strings.at(name)) ? 1 : 0,
-  );
-  for (let g = 0; g < direction.groupCount; g++) if (direction.groupParent[g] >= 0 && isLater[direction.groupParent[g]]) isLater[g] = 1;
-  return (node) => direction.nodeGroup[node] >= 0 && isLater[direction.nodeGroup[node]] === 1;
-}
 
 /** "tied weight" on edges that bring such a weight out of a group in which it is not seen. */
 export function tiedTexts({ traits, boxes, instances }: Placement, edges: Edges): (string | undefined)[] | undefined {
