@@ -18,8 +18,11 @@ import pytest
 from conftest import ROOT, Corpus, Run
 
 from opscope.errors import OpscopeError
+from opscope.loading import sources_in
+from opscope.readers.source import Source
 from opscope.serve import directories as directories_module
 from opscope.serve.directories import Directories
+from opscope.serve.home import Home
 from opscope.serve.recent import MOST, forget_all, recent_paths, remember
 from opscope.serve.uploads import Uploads
 
@@ -174,6 +177,30 @@ def test_the_files_of_a_directory_are_opened_unless_one_is_a_link_that_leads_out
     (tree / "models" / "only").symlink_to(tmp_path / "only")
     with pytest.raises(OpscopeError, match="a link that leads out of"):
         directories.source(0, "models")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_no_pipe_is_opened(tree: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody would wait for whoever writes into it."""
+
+    def read(*_: object) -> bytes:
+        raise AssertionError("a pipe was opened")
+
+    monkeypatch.setattr(Source, "_streamed", read)
+    pipe = tree / "pipe.hlo"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)  # so that opening it does not wait
+    try:
+        with pytest.raises(OpscopeError, match="no such file in"):
+            Directories([tree]).source(0, "pipe.hlo")
+        assert str(pipe) not in sources_in(str(tree))
+        remember(pipe)
+        uploads = Uploads()
+        served, problems = Home(uploads, [str(tree)], recent=True)._read([{"recent": str(pipe)}])
+        uploads.close()
+        assert served == [] and "pipe" in problems[0] and "internal error" not in problems[0]
+    finally:
+        os.close(held)
 
 
 def test_a_large_directory_is_listed_in_part(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,7 +240,7 @@ def _is_source(path: Path) -> bool:
     if path.is_dir():
         return not _is_plain_directory(path)
     try:
-        return is_recording_source(path) or bool(find_reader(Source(str(path))))
+        return path.is_file() and (is_recording_source(path) or bool(find_reader(Source(str(path)))))  # no pipe, which would never end
     except OpscopeError:
         return False
 

@@ -48,7 +48,7 @@ class Directories:
             raise OpscopeError("the server was not started with that directory; name it with --browse")
         parts = PurePosixPath(path).parts
         target = Path(os.path.realpath(self._roots[root].joinpath(*parts))) if _is_plain(path, parts) else None
-        if target is None or not target.is_relative_to(self._roots[root]) or not target.exists():
+        if target is None or not target.is_relative_to(self._roots[root]) or not (target.is_file() or target.is_dir()):
             raise OpscopeError(f"{path}: no such file in {self.names[root]}")
         return target
 

@@ -117,6 +117,8 @@ class Home:
         for source in sources:
             try:
                 path = self._path(source)
+                if Path(path).is_fifo():  # opening it would wait for a writer, and every page for this one
+                    raise OpscopeError(f"{path}: has become a pipe; put the file back")
                 opened = open_source(path)
                 if single and len(opened) > 1:
                     raise SourceError(f"has {len(opened)} modules, and only one can be compared; use `opscope diff --module NAME`", path)
