@@ -7,6 +7,7 @@ from pathlib import Path
 from support.compared import compared, links, program
 
 import opscope
+from opscope.program import Program
 from opscope.recording.diff import COMPOSED, Diff, diff_passes
 from opscope.recording.history import compose
 from opscope.recording.sources import open_recording
@@ -355,3 +356,33 @@ def test_what_was_inlined_is_known_by_parts_of_values_that_other_calls_returned(
            ROOT %neg.6 = f32[8]{0} negate(%mul.8)"""
     )
     assert ("mul.2", "mul.8") in links(diff_passes(before, after, ids="names"))
+
+
+def test_what_was_fused_in_a_loop_takes_its_unchanged_state_as_a_parameter() -> None:
+    """XLA for GPUs writes `%state#1` for a part of the state."""
+
+    def program_of(inner: str, more: str = "") -> Program:
+        three = "(f32[8]{0}, f32[8]{0}, f32[8]{0})"
+        body = f"""%body (state: (f32[8], f32[8], f32[8])) -> (f32[8], f32[8], f32[8]) {{
+  %state = {three} parameter(0)
+  {inner}
+  ROOT %tuple.9 = {three} tuple(%next, %state#1, %state#2)
+}}
+
+"""
+        always = (
+            f"%always (s: (f32[8], f32[8], f32[8])) -> pred[] {{\n  %s = {three} parameter(0)\n  ROOT %true = pred[] constant(true)\n}}\n\n"
+        )
+        start = f"%start = {three} tuple(%x, %x, %y)\n ROOT %while.1 = {three} while(%start), condition=%always, body=%body"
+        return program(start, more + always + body)
+
+    fused = """%fused (p: f32[8], q: f32[8]) -> f32[8] {
+  %p.1 = f32[8]{0} parameter(0)
+  %q.1 = f32[8]{0} parameter(1)
+  ROOT %sub.3 = f32[8]{0} subtract(%p.1, %q.1)
+}
+
+"""
+    before = program_of("%next = f32[8]{0} subtract(%state#1, %state#2)")
+    after = program_of("%next = f32[8]{0} fusion(%state#1, %state#2), kind=kLoop, calls=%fused", fused)
+    assert ("next", "sub.3") in links(diff_passes(before, after, ids="names"))

@@ -54,17 +54,18 @@ class Values:
         taken = []
         for edge in self.side.operands[i]:
             node, tag = edge // TAGS, edge % TAGS
-            if node in unchanged and tag % RESULTS in unchanged[node] and not is_element(self.side.nodes[i].op):
-                start = unchanged[node][tag % RESULTS]
-                node, tag = start // TAGS, tag // RESULTS * RESULTS + start % RESULTS
-            if node in results:
+            if node in results or (node in unchanged and not is_element(self.side.nodes[i].op)):
                 node, inner = self._behind(node, tag % RESULTS)
                 tag = tag // RESULTS * RESULTS + inner
             taken.append(value[node] * TAGS + (tag // RESULTS * RESULTS + result[node] if node in result else tag))
         return tuple(taken)
 
     def _behind(self, node: int, result: int) -> tuple[int, int]:
-        """The node that computes a result of a call or a tuple, if its value is known, and which of its results that is."""
+        """The node that computes a result of a call or a tuple, or a loop's state that does not change, if its value is known, and which of
+        its results that is."""
+        start = self._unchanged[node].get(result) if node in self._unchanged else None
+        if start is not None and self.value[start // TAGS] >= 0:
+            node, result = start // TAGS, start % RESULTS
         results = self._results.get(node, ())
         if 1 < len(results) >= result > 0:
             inner = results[result - 1]
