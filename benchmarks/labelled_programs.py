@@ -1,5 +1,7 @@
 """Programs that `original_values.py` compiles: the transformer of `make_hlo.py`, a network with convolutions and a loop, a recurrent one
-with sorting, random numbers and a conditional, and a mixer with transposes.
+with sorting, random numbers and a conditional, and a mixer with transposes. Four more were written to see what the matcher does with
+programs that it was not made with: a graph network whose loop has work that does not change, a decoder that fills a cache, a U-Net with
+group norms, and a training step of a recurrent network with clipped gradients.
 """
 
 from __future__ import annotations
@@ -57,6 +59,82 @@ def mixer(weights: Any, x: Any) -> Any:
     return jax.nn.log_softmax(x.mean(1)).sum()
 
 
+def graph_network(weights: Any, nodes: Any, sources: Any, targets: Any) -> Any:
+    def body(carry: Any) -> Any:
+        i, hidden, _ = carry
+        edges = jax.nn.relu(jnp.concatenate([hidden[sources], hidden[targets]], -1) @ weights["edge"])
+        sums = jax.ops.segment_sum(edges, targets, num_segments=hidden.shape[0])
+        now = jnp.tanh(sums @ weights["node"] + hidden)
+        return i + 1, now, jnp.abs(now - hidden).max()
+
+    _, hidden, _ = jax.lax.while_loop(lambda carry: (carry[0] < 8) & (carry[2] > 1e-3), body, (0, nodes, jnp.array(1.0)))
+    score = hidden @ weights["score"]
+    best = jnp.argsort(score[:, 0])[-5:]
+    sums = jnp.cumsum(hidden[jnp.argsort(score[:, 0])], 0)
+    return (hidden[best] * score[best, 0][:, None]).sum() + sums[-1].mean() + jnp.linalg.norm(jnp.fft.rfft(score[:, 0]))
+
+
+def decode(weights: Any, tokens: Any, count: Any) -> Any:
+    def step(i: Any, carry: Any) -> Any:
+        tokens, keys, values = carry
+        x = weights["embedding"][tokens[:, i]]
+        for layer in range(2):
+            with jax.named_scope(f"layer_{layer}"):
+                h = x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+                query, key, value = ((h @ weights[name][layer]).reshape(2, 4, 8) for name in ("query", "key", "value"))
+                keys = jax.lax.dynamic_update_slice(keys, key[None, :, None], (layer, 0, i, 0, 0))
+                values = jax.lax.dynamic_update_slice(values, value[None, :, None], (layer, 0, i, 0, 0))
+                scores = jnp.einsum("bhd,bthd->bht", query, keys[layer]) / 2.8
+                weight = jax.nn.softmax(jnp.where(jnp.arange(16) <= i, scores, -1e9))
+                x = x + jnp.einsum("bht,bthd->bhd", weight, values[layer]).reshape(2, 32) @ weights["out"][layer]
+                x = x + jax.nn.silu(x @ weights["up"][layer]) @ weights["down"][layer]
+        return tokens.at[:, i + 1].set(jnp.argmax(x @ weights["embedding"].T, -1)), keys, values
+
+    return jax.lax.fori_loop(0, count, step, (tokens, jnp.zeros((2, 2, 16, 4, 8)), jnp.zeros((2, 2, 16, 4, 8))))
+
+
+def unet(weights: Any, x: Any, times: Any) -> Any:
+    def convolve(x: Any, kernel: Any, stride: int = 1) -> Any:
+        return jax.lax.conv_general_dilated(x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def normalized(x: Any) -> Any:
+        groups = x.reshape(*x.shape[:3], 4, -1)
+        mean, variance = groups.mean((1, 2, 4), keepdims=True), groups.var((1, 2, 4), keepdims=True)
+        return jax.nn.swish(((groups - mean) / jnp.sqrt(variance + 1e-5)).reshape(x.shape) * weights["scale"])
+
+    phases = times[:, None] * weights["frequencies"]
+    embedding = jnp.concatenate([jnp.sin(phases), jnp.cos(phases)], -1) @ weights["time"]
+    with jax.named_scope("down"):
+        high = normalized(convolve(x, weights["first"]))
+        low = convolve(high, weights["narrow"], 2) + embedding[:, None, None]
+    with jax.named_scope("middle"):
+        low = low + normalized(convolve(low, weights["middle"]))
+    with jax.named_scope("up"):
+        wide = jax.image.resize(low, (low.shape[0], *high.shape[1:3], low.shape[3]), "nearest")
+        out = convolve(jnp.concatenate([wide, high], -1), weights["last"])
+    return jnp.mean((out - x) ** 2)
+
+
+def recurrent_loss(weights: Any, x: Any, labels: Any) -> Any:
+    def cell(hidden: Any, each: Any) -> Any:
+        update, reset = (jax.nn.sigmoid(each @ weights[f"{name}_in"] + hidden @ weights[name]) for name in ("update", "reset"))
+        new = jnp.tanh(each @ weights["new_in"] + (reset * hidden) @ weights["new"])
+        hidden = (1 - update) * new + update * hidden
+        return hidden, hidden @ weights["out"]
+
+    _, logits = jax.lax.scan(cell, jnp.zeros((3, 16)), x)
+    entropy = -jnp.sum(jax.nn.one_hot(labels, 5) * jax.nn.log_softmax(logits)) / labels.size
+    return entropy + 1e-3 * sum(jnp.vdot(each, each) for each in jax.tree.leaves(weights))
+
+
+def clipped_step(weights: Any, momentum: Any, x: Any, labels: Any) -> Any:
+    gradients = jax.grad(recurrent_loss)(weights, x, labels)
+    norm = jnp.sqrt(sum((each * each).sum() for each in jax.tree.leaves(gradients)))
+    gradients = jax.tree.map(lambda each: each * jnp.minimum(1, 1 / norm), gradients)
+    momentum = jax.tree.map(lambda old, each: 0.9 * old + each, momentum, gradients)
+    return jax.tree.map(lambda weight, each: weight - 0.01 * each, weights, momentum), momentum
+
+
 def programs() -> Iterator[tuple[str, Any]]:
     """Names and lowered functions. The weights do not matter, because nothing is run."""
     params = parameters(2)
@@ -70,3 +148,17 @@ def programs() -> Iterator[tuple[str, Any]]:
     shapes = {"scale": 32, "bias": 32, "tokens_in": (16, 24), "tokens_out": (24, 16), "channels_in": (32, 64), "channels_out": (64, 32)}
     layers = [{name: jnp.ones(shape) for name, shape in shapes.items()} for _ in range(3)]
     yield "mixer", jax.jit(jax.value_and_grad(mixer)).lower(layers, jnp.ones((4, 16, 32)))
+
+    weights = {name: jnp.ones(shape) for name, shape in {"edge": (32, 16), "node": (16, 16), "score": (16, 1)}.items()}
+    edges = jnp.zeros(60, int)
+    yield "graphnet", jax.jit(graph_network).lower(weights, jnp.ones((24, 16)), edges, edges)
+    shapes = {"query": (32, 32), "key": (32, 32), "value": (32, 32), "out": (32, 32), "up": (32, 64), "down": (64, 32)}
+    weights = {"embedding": jnp.ones((50, 32)), **{name: jnp.ones((2, *shape)) for name, shape in shapes.items()}}
+    yield "decode", jax.jit(decode).lower(weights, jnp.zeros((2, 16), int), 8)
+    kernels = {"first": (3, 3, 4, 16), "narrow": (3, 3, 16, 16), "middle": (3, 3, 16, 16), "last": (3, 3, 32, 4)}
+    others = {"frequencies": (4,), "time": (8, 16), "scale": (16,)}
+    weights = {name: jnp.ones(shape) for name, shape in {**kernels, **others}.items()}
+    yield "unet", jax.jit(jax.value_and_grad(unet)).lower(weights, jnp.ones((2, 8, 8, 4)), jnp.ones(2))
+    weights = {name + suffix: jnp.ones((size, 16)) for name in ("update", "reset", "new") for suffix, size in (("_in", 8), ("", 16))}
+    weights["out"] = jnp.ones((16, 5))
+    yield "gru", jax.jit(clipped_step).lower(weights, weights, jnp.ones((6, 3, 8)), jnp.zeros((6, 3), int))

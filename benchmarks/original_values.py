@@ -1,6 +1,6 @@
 """Measures links across passes against XLA's own record: `original_value`, which says whose value an instruction has.
 
-    python benchmarks/original_values.py               four programs, compiled for the CPU
+    python benchmarks/original_values.py               eight programs, compiled for the CPU
     python benchmarks/original_values.py DIRECTORY …   dumps of programs that were labelled with `--label` (for a GPU, say)
     python benchmarks/original_values.py --label TEXT.hlo DIRECTORY   compile a program for JAX's device with every instruction labelled
 
