@@ -152,8 +152,8 @@ def programs() -> Iterator[tuple[str, Any]]:
     weights = {name: jnp.ones(shape) for name, shape in {"edge": (32, 16), "node": (16, 16), "score": (16, 1)}.items()}
     edges = jnp.zeros(60, int)
     yield "graphnet", jax.jit(graph_network).lower(weights, jnp.ones((24, 16)), edges, edges)
-    shapes = {"query": (32, 32), "key": (32, 32), "value": (32, 32), "out": (32, 32), "up": (32, 64), "down": (64, 32)}
-    weights = {"embedding": jnp.ones((50, 32)), **{name: jnp.ones((2, *shape)) for name, shape in shapes.items()}}
+    matrices = {"query": (32, 32), "key": (32, 32), "value": (32, 32), "out": (32, 32), "up": (32, 64), "down": (64, 32)}
+    weights = {"embedding": jnp.ones((50, 32)), **{name: jnp.ones((2, *shape)) for name, shape in matrices.items()}}
     yield "decode", jax.jit(decode).lower(weights, jnp.zeros((2, 16), int), 8)
     kernels = {"first": (3, 3, 4, 16), "narrow": (3, 3, 16, 16), "middle": (3, 3, 16, 16), "last": (3, 3, 32, 4)}
     others = {"frequencies": (4,), "time": (8, 16), "scale": (16,)}
