@@ -128,6 +128,15 @@ def test_xla_says_why_a_node_was_fused_or_was_not(dump: Path, capsys: pytest.Cap
     assert (note["kind"], note["producer"], note["module"]) == ("not fused", "dot.3", "module_0007.jit_step")
 
 
+@pytest.mark.parametrize("time", ["sion_steps", "nan", "-1", "1e999", "inf"])
+def test_an_estimate_that_is_not_a_time_is_left_out(dump: Path, capsys: pytest.CaptureFixture[str], time: str) -> None:
+    names = 'producer_name: "dot.3"\n    consumer_names: "fusion.12"'
+    estimate = f"fusion_steps {{\n  update_priority {{\n    {names}\n    us_fused: {time}\n  }}\n}}\n"
+    (dump / "module_0007.jit_step.priority_fusion_dump.txt").write_text(NOTES + estimate)
+    assert main(["passes", str(dump), "--why", "dot.3,fusion.12", "--json"]) in (0, 2)
+    assert "internal error" not in capsys.readouterr().err
+
+
 def test_xla_says_why_a_producer_was_fused_with_a_consumer_or_was_not(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
     estimate = """fusion_steps {\n  update_priority {
     producer_name: "dot.3"\n    consumer_names: "fusion.12"\n    us_fused: 4\n    us_unfused: 3\n  }\n}\n"""

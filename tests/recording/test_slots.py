@@ -549,3 +549,21 @@ ENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {{
     after = after.replace("VALUE", "negate.7").replace("PASSED", "product.8")
     difference = diff_passes(parse(before), parse(after), ids="names")
     assert not [match for match in difference.replaced if ("inside", "p") in match.a]
+
+
+@pytest.mark.parametrize(("before", "after"), [((), (0,)), ((0,), ()), ((), ())])
+def test_what_only_rearranges_may_take_nothing(before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    """A damaged dump: the fuzzer found it."""
+
+    def damaged(id: str, operands: tuple[int, ...], shape: tuple[int, ...]) -> Program:
+        builder = ProgramBuilder("p")
+        graph = builder.graph("main")
+        graph.node("p", "parameter", (), [TensorType("f32", (4,))], role="input")
+        graph.node(id, "reshape", [("p", index) for index in operands], [TensorType("f32", shape)])
+        graph.node("end", "negate", [(id, 0)], [TensorType("f32", shape)])
+        graph.node("other", "exponential", [(id, 0)], [TensorType("f32", shape)])
+        graph.outputs.append(("end", 0))
+        return builder.build()
+
+    for id, shape in (("y", (4,)), ("x", (2, 2))):
+        assert diff_passes(damaged("x", before, (4,)), damaged(id, after, shape)).b.node_count == 4

@@ -27,6 +27,8 @@ NOTES_FILE = ".priority_fusion_dump.txt"
 _FILE = re.compile(r"(?P<module>module_\d+\..+)" + re.escape(NOTES_FILE))
 _FIELD = re.compile(r'    (\w+): (?:"([^"]*)"|(\S+))$')
 _KIND = re.compile(r"  (fusion|producer_ineligible|update_priority) \{$")
+_MOST_MICROSECONDS = 1e15
+"""Thirty years: no kernel runs so long, and a damaged number can be anything."""
 
 
 _TIMES = ("us_fused", "us_unfused")
@@ -119,7 +121,11 @@ def _note(kind: str, module: str, fields: dict[str, list[str]]) -> FusionNote:
         return fields.get(name, [""])[0]
 
     def number(name: str) -> float:
-        return float(text(name) or 0)
+        try:
+            value = float(text(name))
+        except ValueError:
+            return 0.0
+        return value if 0 <= value < _MOST_MICROSECONDS else 0.0
 
     producer = text("producer_name")
     consumers = tuple(fields.get("consumer_names", fields.get("consumer_name", [])))

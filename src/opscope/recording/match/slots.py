@@ -312,7 +312,7 @@ class _Slots:
     def _rearranged(self, side: Side, i: int, among: Container[int]) -> list[int]:
         """The node, and what it only rearranges, as far as that belongs to the replacement too."""
         chain = [i]
-        while is_rearranged(side.nodes[i].op) and (i := side.operands[i][0] // TAGS) in among and i not in chain:
+        while is_rearranged(side.nodes[i].op) and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain:
             if (i if side is self._pairs.a else ~i) in self._ends:
                 break
             chain.append(i)

@@ -180,7 +180,7 @@ def _given_back(side: Side, state: int, results: int) -> Iterator[int]:
     graph, base = side.graphs[side.graph[state]], side.first[side.graph[state]]
     output = base + graph.position[graph.outputs[0][0]] if len(graph.outputs) == 1 else state
     for result, edge in enumerate(side.operands[output] if len(side.operands[output]) == results else (), 1):
-        if is_element(side.nodes[edge // TAGS].op):
+        if is_element(side.nodes[edge // TAGS].op) and side.operands[edge // TAGS]:
             edge = side.operands[edge // TAGS][0]
         if edge // TAGS == state and edge % RESULTS == result:
             yield result
