@@ -75,6 +75,15 @@ describe("names when zoomed out", () => {
     expect([...texts.keys()].some((text) => text.includes("f32"))).toBe(false);
   });
 
+  it("are as large as the boxes allow, so that they can be read far away", () => {
+    const tall = visibleOf(
+      ["relu", "tanh"].map((id) => ({ id, subtitle: "f32[1, 64, 112, 112]" })),
+      [["relu", "tanh"]],
+    );
+    expect([...written(sceneOf(tall), 0.19).keys()]).toEqual(["relu", "tanh"]);
+    expect([...written(scene, 0.19).keys()]).not.toContain("relu"); // cards of one line are too low
+  });
+
   it("are the whole text from 75 % on", () => {
     expect([...written(scene, NAMES_ONLY).keys()]).toContain("f32[64, 3, 7, 7]");
   });

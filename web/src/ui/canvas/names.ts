@@ -13,10 +13,8 @@ const SMALLEST = 7;
 const SMALLEST_FRAME = 8;
 /** Height of a frame's title in the scene. */
 const TITLE_LINE = 30;
-/** Letters are this much of the height of the lowest box of a kind: a card with one line, a pill. */
+/** Letters are at most this much of a box's height. */
 const OF_HEIGHT = 0.7;
-const LOWEST_CARD = 28;
-const LOWEST_PILL = 22;
 /** The part of the names that fit whole. */
 const WHOLE = 0.9;
 /** Boxes that are measured; of very many boxes a sample is enough. */
@@ -37,31 +35,39 @@ export interface Name {
   readonly timesAt: number;
 }
 
-/** The size of letters by kind of box, in units of the scene. */
-export interface NameSizes {
-  readonly card: number;
-  readonly pill: number;
+/** The size of letters at which nine in ten names fit into the boxes of a kind, in units of the scene. */
+interface Fitting {
+  readonly width: number;
+  readonly height: number;
 }
 
-/** The sizes at which nine in ten names fit into their boxes. */
+/** By kind of box. */
+export interface NameSizes {
+  readonly card: Fitting;
+  readonly pill: Fitting;
+}
+
 export function nameSizes(scene: Scene, texts: (item: number) => readonly TextRun[]): NameSizes {
-  const fitting: { readonly card: number[]; readonly pill: number[] } = { card: [], pill: [] };
+  const sizes = { card: { width: [] as number[], height: [] as number[] }, pill: { width: [] as number[], height: [] as number[] } };
   const step = Math.max(1, Math.floor(scene.boxCount / MOST_MEASURED));
   for (let item = 0; item < scene.boxCount; item += step) {
     if (scene.shape[item] === Shape.Frame) continue;
     const { name, times } = partsOf(texts(item));
     if (!name) continue;
     const perUnit = name.width / name.size + (times ? times.width / times.size + GAP : 0);
-    fitting[scene.shape[item] === Shape.Pill ? "pill" : "card"].push((scene.w[item] - 2 * NAME_MARGIN) / Math.max(perUnit, 0.01));
+    const { width, height } = sizes[scene.shape[item] === Shape.Pill ? "pill" : "card"];
+    width.push((scene.w[item] - 2 * NAME_MARGIN) / Math.max(perUnit, 0.01));
+    height.push(OF_HEIGHT * scene.h[item]);
   }
-  const most = (sizes: number[]) => sizes.sort((a, b) => a - b)[Math.floor(sizes.length * (1 - WHOLE))] ?? 0;
-  return { card: most(fitting.card), pill: most(fitting.pill) };
+  const most = (fitting: number[]) => fitting.sort((a, b) => a - b)[Math.floor(fitting.length * (1 - WHOLE))] ?? 0;
+  const both = ({ width, height }: typeof sizes.card) => ({ width: most(width), height: most(height) });
+  return { card: both(sizes.card), pill: both(sizes.pill) };
 }
 
 /** The size of a box's name at a scale, in units of the scene. */
 export function nameSize(sizes: NameSizes, shape: Shape, scale: number): number {
-  const [fitting, lowest] = shape === Shape.Pill ? [sizes.pill, LOWEST_PILL] : [sizes.card, LOWEST_CARD];
-  return Math.min(LARGEST / scale, OF_HEIGHT * lowest, Math.max(fitting, SMALLEST / scale));
+  const { width, height } = shape === Shape.Pill ? sizes.pill : sizes.card;
+  return Math.min(LARGEST / scale, height, Math.max(width, SMALLEST / scale));
 }
 
 /** The size of all frames' names at a scale, in pixels of the screen. */
