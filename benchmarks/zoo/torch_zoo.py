@@ -233,9 +233,10 @@ def _declare_operators() -> None:
     operators exist. They are the two that detectors call, in plain Python."""
     package = find_spec("torchvision")
     try:
-        torch.ops.load_library(str(Path(str(package and package.origin)).with_name("_C.so")))
+        (path,) = Path(str(package and package.origin)).parent.glob("_C*.so")  # its name differs between versions
+        torch.ops.load_library(str(path))
         return
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, ValueError):
         library = torch.library.Library("torchvision", "DEF")
         _LIBRARIES.append(library)
     for name in ("nms", "qnms"):

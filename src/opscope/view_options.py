@@ -95,7 +95,7 @@ class ViewOptions:
             url="all",
             more="Otherwise small operands (a scalar, a bias and what broadcasts it) are text in their user, and nodes that only pass a "
             "value on (tuples, bitcasts) are part of an edge. With `--flatten`, the picture has as many boxes as the graph has nodes. "
-            "`--around` and `--paths` always draw each node as a box.",
+            "`--paths` draws each node as a box, and so does `--around` with no more than 60.",
         ),
     ] = False
     frames: Annotated[

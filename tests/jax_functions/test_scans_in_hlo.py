@@ -129,3 +129,10 @@ def test_saved_values_are_not_counted_as_parameters(tmp_path: Path) -> None:
     opscope.save(opscope.capture(jax.value_and_grad(loss), weights, jnp.ones((2, 4))), tmp_path / "step.svg")
     counts = re.findall(r">(\d+ ops(?: · \d+ parameters)?)<", (tmp_path / "step.svg").read_text())
     assert [count.partition(" · ")[2] for count in counts] == ["192 parameters", *["16 parameters"] * 2, "", ""], counts
+    lowered = opscope.capture(jax.value_and_grad(loss), weights, jnp.ones((2, 4)), stage="stablehlo")
+    opscope.save(lowered, tmp_path / "lowered.svg")
+    counts = re.findall(r">while\n\d+ ops · (.+) parameters", (tmp_path / "lowered.svg").read_text())
+    assert counts == ["192"], "not what the loop carries, and the stacks that it fills"
+    loop = next(node for node in lowered.main if node.op == "stablehlo.while")
+    opscope.save(lowered, tmp_path / "around.svg", around=loop.id)
+    assert ">broadcast_in_dim<" not in (tmp_path / "around.svg").read_text(), "zeros that the stacks start with are not boxes"

@@ -105,17 +105,17 @@ function walkAround(traits: Traits, start: readonly number[], hops: number, stop
   }
 }
 
-/** With more nodes than this, what only passes values on is not shown. */
+/** With more nodes than this, what only passes values on has no box, nor have small values. */
 const MANY_NODES = 60;
 
 /**
  * A small neighbourhood has a box for every node. In a large one, a loop of HLO would have one for each of its fifty values: what only passes
- * values on is a part of the edges there, unless it was asked for.
+ * values on is a part of the edges there, and a zero that fills a stack is text in its user, unless it was asked for.
  */
-function passOn({ plumbing, program }: Traits, asked: ReadonlySet<number>, included: Uint8Array): void {
+function passOn({ plumbing, program, small }: Traits, asked: ReadonlySet<number>, included: Uint8Array): void {
   if (included.reduce((sum, each) => sum + each, 0) <= MANY_NODES) return;
   for (let n = 0; n < program.nodeCount; n++)
-    if (included[n] && plumbing.kind[n] !== Forwards.Nothing && !asked.has(n)) included[n] = PASSED;
+    if (included[n] && (plumbing.kind[n] !== Forwards.Nothing || small.is[n]) && !asked.has(n)) included[n] = PASSED;
 }
 
 /** Marks the direct neighbours of nodes; plumbing does not count as a hop. */

@@ -7,6 +7,7 @@ import { memoized } from "../../base/memoized";
 import { DIRECTION, groupingNamed, nameAndClass, UPDATE } from "../../program/names";
 import { CATEGORIES, type Grouping, type ProgramData } from "../../program/types";
 import { assignUngrouped } from "./assignUngrouped";
+import { changedInLoops } from "./changedInLoops";
 import { laterHalves } from "./laterHalves";
 import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
@@ -188,6 +189,7 @@ function count(
   const { outputs, nodeRole, types, graphStart, entry } = program;
   const { users } = traits.index;
   const isLater = laterHalves(program);
+  const changed = changedInLoops(traits);
   /** What only the backward half of a called graph reads: mostly what was saved for it, and weights that the forward half has. */
   const isReadLater = (node: number) =>
     (node < graphStart[entry] || node >= graphStart[entry + 1]) &&
@@ -197,7 +199,7 @@ function count(
     if (g < 0) continue;
     if (program.ops.control[program.nodeOp[n]] >= Control.While && program.nodeText[n] >= 0) loop[g] = larger(program, loop[g], n);
     if (nodeRole[n] === Role.Op && plumbing.kind[n] === Forwards.Nothing && !small.is[n]) opCount[g]++;
-    if (nodeRole[n] === Role.Parameter && !state[n] && !isReadLater(n)) {
+    if (nodeRole[n] === Role.Parameter && !state[n] && !changed[n] && !isReadLater(n)) {
       for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) parameterElements[g] += Math.max(0, types.elements[outputs.value[i]]);
     }
   }
