@@ -82,6 +82,8 @@ def test_a_transformed_function_of_haiku(with_state: bool) -> None:
     roles = [node.role for node in program.main.parameters]
     assert roles.count("parameter") == (6 if with_state else 4) and ("buffer" in roles) == with_state and roles.count("input") == 1
     assert any("linear_0" in part for scope in scopes(program) for part in scope)
+    pytest.importorskip("torch")  # its reader is asked first, and leaves this to JAX's
+    assert opscope.capture(transformed, X, stage="hlo").name == "jit_classify"
 
 
 def test_tables_of_modules(mlp: Any) -> None:

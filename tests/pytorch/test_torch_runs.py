@@ -133,3 +133,16 @@ def test_a_forward_that_raises_is_shown_up_to_the_error() -> None:
     assert last.type_text == "(RuntimeError)"
     assert program.attrs["error"] == last.attrs["error"]
     assert program.main.outputs == ()
+
+
+def test_a_run_that_fails_with_inputs_in_a_tuple_says_how_to_pass_them() -> None:
+    class Shifted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.shift = nn.Parameter(torch.ones(4))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + self.shift.detach()
+
+    (note,) = opscope.capture(Shifted(), (torch.rand(2, 4),), stage="eager").attrs["notes"]
+    assert note.startswith("Pass inputs one by one, not in a tuple or list: opscope.capture(model, *inputs). With these inputs, the run")

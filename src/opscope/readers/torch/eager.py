@@ -12,7 +12,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.naming import listed
 from opscope.program import Frame, GraphBuilder, Path, Program, ProgramBuilder, Role, TensorType, ValueRef
-from opscope.readers.torch.input_hints import input_hint, input_names
+from opscope.readers.torch.input_hints import input_hint, input_mistake, input_names
 from opscope.readers.torch.modes import entered
 from opscope.readers.torch.module_calls import ModuleCalls, can_be_hooked
 from opscope.readers.torch.names import about_modules, first_words
@@ -44,7 +44,9 @@ def program_of_run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], n
     stopped = run.finish(result, error)
     note = _ONE_RUN if refusal else ""
     if error is not None:
-        note = f"With these inputs, the run failed {stopped}: {first_words(error)}; the graph ends there."
+        hint = input_mistake(args) if isinstance(error, AttributeError | TypeError) else ""
+        note = f"{hint[:1].upper()}{hint[1:]}. " if hint else ""
+        note += f"With these inputs, the run failed {stopped}: {first_words(error)}; the graph ends there."
         program.attrs["error"] = first_words(error)
     notes = [f"{note} {refusal}".rstrip()] if note else []
     if unused:

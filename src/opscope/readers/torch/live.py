@@ -48,6 +48,8 @@ def capture(obj: Any, *args: Any, stage: Any = None, dynamic_shapes: Any = None,
         return export.program_of_graph_module(obj)
     if not isinstance(obj, torch.nn.Module):
         if isinstance(obj, type) or not callable(obj) or isinstance(obj, torch.Tensor):
+            if not tensors([obj]):
+                return None  # another framework's
             _check_stage(stage, "tensors", ("autograd",))
             return autograd.program_of_tensors(obj, _options(kwargs))
         if not tensors([args, kwargs]):
