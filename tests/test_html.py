@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from base64 import b64decode
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -46,6 +47,13 @@ def test_the_page_contains_the_program() -> None:
     text = "".join(document([everything()]))
     packed = re.search(r'id="opscope-data-0">([^<]*)</script>', text)[1]  # type: ignore[index]
     assert gzip.decompress(b64decode(packed)) == encode_wire(enrich(everything()))
+
+
+def test_the_page_is_ascii_whatever_names_there_are() -> None:
+    """Or a browser keeps it at twice the size, megabytes of data included."""
+    text = "".join(document([replace(everything(), name="modèle 🧠")]))
+    assert text.isascii()
+    assert unescape(re.search("<title>(.*)</title>", text)[1]) == "modèle 🧠 · opscope"  # type: ignore[index]
 
 
 def test_the_same_program_becomes_the_same_page() -> None:

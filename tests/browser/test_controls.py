@@ -274,6 +274,7 @@ def test_save_html_as_seen(viewer: Viewer, open_address: Open, tmp_path: Path) -
     with viewer.page.expect_download() as saved:
         viewer.press("Save HTML as seen")
     saved.value.save_as(tmp_path / "seen.html")
+    assert (tmp_path / "seen.html").read_bytes().isascii(), "as all pages: a browser keeps others at twice the size"
     again = open_address((tmp_path / "seen.html").as_uri(), viewport={"width": 1400, "height": 900}).state()
     alike = ("program", "boxes", "edges", "expanded", "selection", "selectedNode", "panels", "options")
     assert {name: again[name] for name in alike} == {name: seen[name] for name in alike}
