@@ -46,7 +46,12 @@ function notice(inputs) {
 function addNotice(file, inputs) {
   const text = `opscope's viewer contains code of these packages.\n\n${notice(inputs).join("\n")}`;
   writeFileSync(`${out}/NOTICE.txt`, text);
-  writeFileSync(file, `/*!\n${text.replaceAll("*/", "* /")}*/\n${readFileSync(file, "utf8")}`);
+  writeFileSync(file, asAscii(`/*!\n${text.replaceAll("*/", "* /")}*/\n${readFileSync(file, "utf8")}`));
+}
+
+/** esbuild leaves regular expressions as they are. One other character anywhere makes a browser keep the whole page, with its megabytes of data, at twice the size. */
+function asAscii(script) {
+  return script.replace(/[\u0080-\uffff]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 const wanted = process.argv.slice(2);

@@ -71,12 +71,15 @@ def policy(script: str, connect: str = "", worker: str = "blob:") -> str:
 
 
 def page(title: str, config: Mapping[str, Any], script: str, body: Iterable[str] = (), csp: str = "") -> Iterator[str]:
-    """The page in pieces. `script` is the whole element that starts the viewer, `csp` a policy for pages without HTTP headers."""
+    """The page in pieces. `script` is the whole element that starts the viewer, `csp` a policy for pages without HTTP headers.
+
+    It is ASCII: with one other character in it, a browser keeps all of it at twice the size, and takes twice as long to begin.
+    """
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     if csp:
         yield f'<meta http-equiv="Content-Security-Policy" content="{html.escape(csp)}">\n'
-    shown = ellipsize(title, _TITLE_LENGTH)
-    yield f'<meta name="viewport" content="width=device-width">\n<title>{html.escape(shown)} · opscope</title>\n'
+    shown = html.escape(f"{ellipsize(title, _TITLE_LENGTH)} · opscope").encode("ascii", "xmlcharrefreplace").decode()
+    yield f'<meta name="viewport" content="width=device-width">\n<title>{shown}</title>\n'
     yield f'<style>{STYLE}</style>\n</head>\n<body>\n<div id="opscope"></div>\n<noscript>{NO_SCRIPT}</noscript>\n'
     yield from body
     config = {**config, "predefinedStyles": [style._asdict() for style in PREDEFINED_STYLES.values()]}

@@ -26,7 +26,8 @@ export function ownPage(config: object): PageWriter {
     copy.querySelector("#opscope")?.replaceChildren();
     const { compact: _, ...settings } = { ...config, ...seen, url: true } as Record<string, unknown>;
     copy.querySelector("#opscope-config")!.textContent = forScript(settings);
-    return Promise.resolve(`<!doctype html>\n${copy.outerHTML}\n`);
+    const text = copy.outerHTML.replace(/[\u0080-\u{10ffff}]/gu, (sign) => `&#${sign.codePointAt(0)};`);
+    return Promise.resolve(`<!doctype html>\n${text}\n`);
   };
 }
 
@@ -40,8 +41,7 @@ export async function servedPage(seen: SeenSettings): Promise<string> {
   return text;
 }
 
-/** JSON that is safe inside a script element: it contains no markup, whatever the names are. */
+/** JSON that is safe inside a script element: it contains no markup, whatever the names are, and is ASCII like the rest of the page. */
 function forScript(value: unknown): string {
-  const escapes: Record<string, string> = { "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" };
-  return JSON.stringify(value).replace(/[<>&]/g, (sign) => escapes[sign]);
+  return JSON.stringify(value).replace(/[<>&\u0080-\uffff]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
