@@ -103,6 +103,23 @@ def test_the_palette_finds_actions_modules_and_nodes(viewer: Viewer) -> None:
     assert page.get_by_role("dialog").count() == 0
 
 
+def test_the_palette_waits_for_what_was_typed(viewer: Viewer) -> None:
+    page = viewer.page
+    page.locator("canvas.graph").focus()
+    viewer.key("Control+k")
+    # All in one task of the page: the engine has answered none of it, nor the "d" before it.
+    page.get_by_role("combobox", name="Action, module or node").evaluate("""(input) => {
+      for (const text of ["d", "dot.2"]) {
+        input.value = text;
+        input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+      }
+      return new Promise((done) => requestAnimationFrame(done)).then(() =>
+        input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true })));
+    }""")
+    page.get_by_role("dialog").wait_for(state="detached")
+    assert viewer.idle()["selectedNode"] == "dot.2"
+
+
 def test_the_keyboard_alone_reaches_menus_and_hints(viewer: Viewer) -> None:
     page = viewer.page
     page.get_by_role("button", name="View", exact=True).focus()

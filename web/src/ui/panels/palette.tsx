@@ -12,6 +12,8 @@ import { VirtualRows } from "./virtual";
 const ROW = 30;
 
 interface Places {
+  /** What was looked for. */
+  readonly text: string;
   readonly modules: number;
   readonly nodes: number;
 }
@@ -19,8 +21,9 @@ interface Places {
 export function Palette({ at, onClose }: { readonly at: Where; readonly onClose: () => void }): JSX.Element {
   const { session } = at;
   const [text, setText] = useState("");
-  const [places, setPlaces] = useState<Places>({ modules: 0, nodes: 0 });
+  const [places, setPlaces] = useState<Places>({ text: "", modules: 0, nodes: 0 });
   const [chosen, setChosen] = useState(0);
+  const isWaiting = useRef(false);
   const scroller = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const commands = useRef<readonly Command[]>([]);
@@ -34,7 +37,7 @@ export function Palette({ at, onClose }: { readonly at: Where; readonly onClose:
     let isOld = false;
     session
       .ask("destinations", { text })
-      .then((found) => !isOld && setPlaces(found))
+      .then((found) => !isOld && setPlaces({ text, ...found }))
       .catch(() => undefined);
     return () => {
       isOld = true;
@@ -43,13 +46,19 @@ export function Palette({ at, onClose }: { readonly at: Where; readonly onClose:
 
   const choose = (line: number) => {
     const command = named[line];
-    const place = command ? undefined : row(line - named.length);
+    const isKnown = places.text === text;
+    const place = command || !isKnown ? undefined : row(line - named.length);
+    isWaiting.current = !command && !place && (!isKnown || line < count);
     if (!command && !place) return;
     onClose();
     session.stage?.canvas.focus({ preventScroll: true });
     if (place) void goTo(session, place);
     else command.run?.(at);
   };
+  // Whoever types quickly presses Enter before the engine has answered; the first answer to what was typed is meant.
+  useEffect(() => {
+    if (isWaiting.current) choose(chosen);
+  });
   const onKey = (event: KeyboardEvent) => {
     const to = { ArrowDown: chosen + 1, ArrowUp: chosen - 1, PageDown: chosen + 10, PageUp: chosen - 10 }[event.key];
     if (to !== undefined) setChosen(Math.max(0, Math.min(count - 1, to)));
@@ -87,6 +96,7 @@ export function Palette({ at, onClose }: { readonly at: Where; readonly onClose:
           autocomplete="off"
           value={text}
           onInput={(event) => {
+            isWaiting.current = false;
             setText(event.currentTarget.value);
             setChosen(0);
             if (scroller.current) scroller.current.scrollTop = 0;
