@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from opscope.errors import OpscopeError
-from opscope.temporary import temporary_directory
+from opscope.temporary import part_file
 from opscope.terminal import say_file
 
 STANDARD_OUTPUT = Path("-")
@@ -30,9 +29,7 @@ def whole_file(target: Path) -> Iterator[Path]:
     is_printed = target == STANDARD_OUTPUT
     is_device = not is_printed and target.exists() and not target.is_file()
     is_copied = is_printed or is_device
-    directory = temporary_directory("opscope-part-") if is_copied else temporary_directory(".opscope-part-", target.parent)
-    part = directory / "part"
-    try:
+    with part_file("opscope-part-") if is_copied else part_file(".opscope-part-", target.parent) as part:
         with _blamed_on(named, part):
             yield part
             if is_device:
@@ -45,24 +42,29 @@ def whole_file(target: Path) -> Iterator[Path]:
             if _is_database(target) or _is_database(part):
                 remove_journals(target)
             part.replace(target)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 @contextmanager
 def _blamed_on(target: Path, part: Path) -> Iterator[None]:
     """Report what goes wrong with the part as an error of the file that was asked for."""
+    names = (str(part), os.path.realpath(part))
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL and str(part) not in (str(error.filename), str(error.filename2)):
+        if error.errno not in _FULL and not {str(error.filename), str(error.filename2)} & set(names):
             raise
         raise OSError(error.errno, error.strerror, str(target)) from error
     except OpscopeError as error:
-        if str(part) in str(error):
+
+        def renamed(text: str) -> str:
+            for name in names:
+                text = text.replace(name, str(target))
+            return text
+
+        if renamed(str(error)) != str(error):
             for name, value in vars(error).items():
-                setattr(error, name, value.replace(str(part), str(target)) if isinstance(value, str) else value)
-            error.args = tuple(str(each).replace(str(part), str(target)) for each in error.args)
+                setattr(error, name, renamed(value) if isinstance(value, str) else value)
+            error.args = tuple(renamed(str(each)) for each in error.args)
         raise
 
 

@@ -131,6 +131,15 @@ def test_the_cache_is_limited_and_can_be_switched_off(tmp_path: Path, monkeypatc
         read_dump(write_dump(tmp_path / name))
     (left,) = (tmp_path / "cache").iterdir()
     assert open_recording(left).attrs["source"] == "two"
+    others = [tmp_path / "cache" / name for name in ("thesis.txt", "run.opscope", f"{'a' * 32}.opscope.txt")]
+    for other in others:
+        other.touch()
+        os.utime(other, (1e9, 1e9))
+    read_dump(write_dump(tmp_path / "four"))
+    assert all(other.exists() for other in others), "the directory may have been there before"
+    (left,) = set((tmp_path / "cache").iterdir()) - set(others)
+    for other in others:
+        other.unlink()
     monkeypatch.setenv("OPSCOPE_CACHE", "off")
     assert read_dump(write_dump(tmp_path / "three")).file is None
     assert [left] == list((tmp_path / "cache").iterdir())

@@ -207,12 +207,57 @@ def test_nobody_can_put_a_link_where_a_file_is_written(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("mine")
     with whole_file(tmp_path / "x.svg") as part:
-        assert part.parent.parent == tmp_path and part.parent.stat().st_mode & 0o777 == 0o700
+        directory = Path(os.path.realpath(part.parent))
+        assert directory.parent == tmp_path and directory.stat().st_mode & 0o777 == 0o700
         for name in (".x.svg.part", f".x.svg.{os.getpid()}.part"):
             (tmp_path / name).symlink_to(victim)
         part.write_text("drawing")
     assert victim.read_text() == "mine" and (tmp_path / "x.svg").read_text() == "drawing"
-    assert not (tmp_path / "x.svg").is_symlink() and not part.parent.exists()
+    assert not (tmp_path / "x.svg").is_symlink() and not directory.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs paths through open directories, as Linux has them")
+@pytest.mark.parametrize("name", ["x.svg", "x.opscope"])
+def test_nobody_can_exchange_the_directory_where_a_file_is_written(tmp_path: Path, name: str) -> None:
+    """In a shared directory without the sticky bit, other users can rename what is not theirs, too."""
+    shared, victim, results = tmp_path / "shared", tmp_path / "victim", tmp_path / "shared" / "results"
+    results.mkdir(parents=True)
+    (results / "table").write_text("mine")
+    victim.write_text("mine")
+    with whole_file(shared / name) as part:
+        directory = Path(os.path.realpath(part.parent))
+        directory.rename(shared / "aside")
+        directory.mkdir()
+        (directory / "part").symlink_to(victim)
+        content = StoreWriter()
+        content.add(program(0), "made")
+        part.write_text("drawing") if name == "x.svg" else save_recording(content.recording(), part)
+        (directory / "part").unlink()
+        directory.rmdir()
+        results.rename(directory)
+    assert victim.read_text() == "mine" and (directory / "table").read_text() == "mine", "neither written nor removed"
+    assert not (shared / name).is_symlink() and list((shared / "aside").iterdir()) == []
+    assert (shared / name).read_text() == "drawing" if name == "x.svg" else open_store(shared / name)[0].name == "made"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions")
+@pytest.mark.parametrize(("mode", "is_removed"), [(0o755, True), (0o1777, True), (0o777, False), (0o775, False)])
+def test_where_others_can_rename_only_unfinished_files_are_removed(tmp_path: Path, mode: int, is_removed: bool) -> None:
+    """Somebody can give results the name that an abandoned directory has."""
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    results, left = (tmp_path / f".opscope-part-{dead.pid}-{name}" for name in "ab")
+    results.mkdir()
+    left.mkdir()
+    (results / "table").touch()
+    for name in ("part", "part-journal"):
+        (left / name).touch()
+    for directory in (results, left):
+        os.utime(directory, (1e9, 1e9))
+    tmp_path.chmod(mode)
+    with whole_file(tmp_path / "x.svg") as part:
+        part.write_text("drawing")
+    assert not left.exists() and results.exists() is not is_removed
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions")

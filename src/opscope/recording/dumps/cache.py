@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
@@ -20,7 +20,7 @@ from opscope.recording.store.store import StoreError, open_store
 from opscope.whole_file import whole_file
 
 _MOST_BYTES = 1 << 30
-_ABANDONED = 24 * 3600
+_ENTRY = re.compile(r"[0-9a-f]{32}\.opscope")
 
 
 def cache_directory() -> Path | None:
@@ -76,11 +76,12 @@ def _code_version() -> list[tuple[str, int, int]]:
 
 
 def _evict(directory: Path, newest: Path) -> None:
-    """Delete the least recently used entries until the rest is small enough, and partial files that killed processes left behind."""
-    entries = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(directory) if entry.is_file())
+    """Delete the least recently used entries until the rest is small enough. Other files are not touched: the directory may be one that
+    the user has for something else, too."""
+    ours = [entry for entry in os.scandir(directory) if _ENTRY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)]
+    entries = sorted(((status := entry.stat()).st_mtime, status.st_size, entry.path) for entry in ours)
     total = sum(size for _, size, _ in entries)
-    for used, size, path in entries:
-        abandoned = not path.endswith(".opscope") and used < time.time() - _ABANDONED
-        if abandoned or (total > _MOST_BYTES and path != str(newest)):
+    for _, size, path in entries:
+        if total > _MOST_BYTES and path != str(newest):
             Path(path).unlink(missing_ok=True)
             total -= size
