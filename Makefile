@@ -1,4 +1,4 @@
-# make view       opens the example; needs Python 3.11 or newer and Node.js 20, and sets up the rest
+# make view       opens the example; needs Python 3.11.5 or newer and Node.js 20, and sets up the rest
 # make lint       checks style, types and spelling in seconds; installs no framework
 # make test-fast  runs the tests that need neither a framework nor a browser, in under a minute
 # make test       runs everything, as CI does; installs PyTorch, JAX and the other frameworks first (a few GB)
@@ -126,7 +126,7 @@ clean:
 	rm -rf .stamps .venv .venv-hidet-* dist site web/node_modules src/opscope/static/*.js src/opscope/static/*.css
 
 .stamps/venv:
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "opscope needs Python 3.11 or newer; this is " + sys.version.split()[0])'
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11, 5) else "opscope needs Python 3.11.5 or newer; this is " + sys.version.split()[0])'
 	echo "• making the Python environment .venv"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	mkdir -p .stamps && touch $@

@@ -20,13 +20,17 @@ import uvicorn
 from starlette.types import ASGIApp
 
 import opscope
+from opscope.cli.prompt.drawing import LiveDrawer
+from opscope.compat import executorch
 from opscope.serve import app, impatient
 from opscope.serve.app import make_app
 from opscope.serve.home import Home
 from opscope.serve.running_server import proof, show_in_running, state_file
 from opscope.serve.sources import Served
 from opscope.serve.start import address_of, listen, serve, server_settings, tunnel_end
+from opscope.serve.start_codes import StartCodes
 from opscope.serve.uploads import Uploads
+from opscope.view_options import ViewOptions
 
 TOKEN, CODE = "secret-token", "once"
 SERVER = "the thread that answers everybody"
@@ -54,7 +58,7 @@ def running(app: ASGIApp) -> Iterator[int]:
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
     uploads = Uploads()
-    with running(make_app([Served.of(program())], TOKEN, start=CODE, accept=True, home=Home(uploads, [str(tmp_path)]))) as number:
+    with running(make_app([Served.of(program())], TOKEN, starts=StartCodes(CODE), accept=True, home=Home(uploads, [str(tmp_path)]))) as number:
         yield number
     uploads.close()
 
@@ -99,6 +103,33 @@ def test_the_browser_is_started_without_the_token(monkeypatch: pytest.MonkeyPatc
     address, token, _ = said[0].rsplit("/", 2)
     assert len(token) > 20 and [each.startswith(f"{address}/start/") for each in opened] == [True]
     assert token not in opened[0]
+
+
+def test_a_browser_for_the_prompt_is_started_without_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    said: list[str] = []
+    drawer = LiveDrawer(program(), said.append)
+    token = said[0].rsplit("/", 2)[1]
+    assert len(token) > 20 and len(opened) == 1 and token not in opened[0]
+    port = int(opened[0].split("/")[2].partition(":")[2])
+    assert get(port, opened[0].partition(str(port))[2]).headers["Location"] == f"/{token}/"
+    drawer.close()
+
+
+def test_a_browser_for_a_running_server_is_started_without_the_token(
+    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    announce(port, TOKEN)
+    for _ in range(2):
+        executorch._show(program("second"), ViewOptions(), True, False, {})
+    codes = [each.removeprefix(f"http://127.0.0.1:{port}") for each in opened]
+    assert len(set(codes)) == 2 and TOKEN not in "".join(codes)
+    assert [get(port, code).headers["Location"] for code in codes] == [f"/{TOKEN}/"] * 2
+    assert get(port, codes[0]).status == 404
 
 
 @pytest.mark.parametrize(
@@ -325,6 +356,33 @@ def test_whoever_listens_at_the_port_of_a_dead_server_gets_nothing(tmp_path: Pat
     thread.join()
     stranger.close()
     assert TOKEN.encode() not in heard[0] and b"main" not in heard[0]
+
+
+def test_whoever_listens_when_the_server_has_ended_after_its_proof_gets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    listener = socket.create_server(("127.0.0.1", 0))
+    announce(listener.getsockname()[1], TOKEN)
+    heard: list[bytes] = []
+
+    def prove_and_be_replaced() -> None:
+        connection, _ = listener.accept()
+        question = connection.recv(1 << 16).split(b" ")[1].removeprefix(b"/proof/").decode()
+        connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 64\r\n\r\n" + proof(TOKEN, question).encode())
+        connection.close()
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        heard.append(connection.recv(1 << 16))
+        connection.close()
+
+    thread = threading.Thread(target=prove_and_be_replaced)
+    thread.start()
+    assert show_in_running(program(), {}) is None
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join()
+    assert heard == []
 
 
 def test_a_proof_does_not_contain_the_token() -> None:

@@ -135,4 +135,4 @@ def _show(program: Program, options: ViewOptions, reuse: bool, no_browser: bool,
         return
     say(shown.address)
     if shown.tabs == 0 and not no_browser:
-        webbrowser.open(shown.address)
+        webbrowser.open(shown.start)

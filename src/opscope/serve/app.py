@@ -29,6 +29,7 @@ from opscope.serve.recordings import JSON, ServedRecording
 from opscope.serve.responses import HEADERS, body_of, refusal
 from opscope.serve.running_server import proof
 from opscope.serve.sources import Served
+from opscope.serve.start_codes import StartCodes
 from opscope.serve.uploads import MOST_BYTES
 from opscope.view_options import ViewOptions
 
@@ -61,16 +62,17 @@ def make_app(
     accept: bool = False,
     guide: Guide | None = None,
     home: Home | None = None,
-    start: str = "",
+    starts: StartCodes | None = None,
 ) -> ASGIApp:
     """The application, with everything under /TOKEN/. With `accept`, whoever has the token can replace the program; with a `guide`, open
     pages follow it; with a `home`, they can open files. Without `served` there has to be a home, and the first page is the home page.
 
-    `start` is a code that /start/CODE takes once, in exchange for the address with the token.
+    `starts` are the codes that /start/CODE takes once, in exchange for the address with the token.
 
     The programs that a page opens are served under /open/NUMBER/ as those of the command line are served under /.
     """
-    handlers = _Handlers(_Content(served, config or {}), watch, watch or accept or guide is not None, guide, home)
+    starts = starts or StartCodes()
+    handlers = _Handlers(_Content(served, config or {}), watch, watch or accept or guide is not None, guide, home, starts)
     routes: list[BaseRoute] = [
         Route("/", handlers.page),
         Route("/viewer.js", handlers.script),
@@ -94,18 +96,21 @@ def make_app(
     if accept:
         routes.append(Route("/show", handlers.show, methods=["POST"]))
     starlette = Starlette(routes=routes, exception_handlers={OpscopeError: _unreadable, OSError: _unreadable})
-    return _AccessControl(starlette, token, hosts, start)
+    return _AccessControl(starlette, token, hosts, starts)
 
 
 class _Handlers:
     """A method for each route."""
 
-    def __init__(self, content: _Content, watch: bool, has_events: bool, guide: Guide | None, home: Home | None) -> None:
+    def __init__(
+        self, content: _Content, watch: bool, has_events: bool, guide: Guide | None, home: Home | None, starts: StartCodes
+    ) -> None:
         self.contents = [content]
         self.watch = watch
         self.has_events = has_events
         self.guide = guide
         self.home = home
+        self.starts = starts
 
     def content(self, request: Request) -> _Content:
         """The content of the page that asks."""
@@ -247,7 +252,7 @@ class _Handlers:
             await run_in_threadpool(content.replace, received)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             return refusal(422, about_data(error))
-        return JSONResponse({"tabs": content.tabs}, headers=HEADERS)
+        return JSONResponse({"tabs": content.tabs, "start": "" if content.tabs else self.starts.new()}, headers=HEADERS)
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
@@ -276,13 +281,12 @@ class _Content:
 class _AccessControl:
     """Passes on only requests with the token, with a Host that names this machine, and from pages of this server."""
 
-    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str], start: str) -> None:
+    def __init__(self, app: ASGIApp, token: str, hosts: frozenset[str], starts: StartCodes) -> None:
         self.app = app
         self.token = token
         self.prefix = f"/{token}"
         self.hosts = hosts
-        self.start = start
-        """The code that the first caller of /start/CODE exchanges for the token; empty afterwards."""
+        self.starts = starts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -303,8 +307,7 @@ class _AccessControl:
         if question:
             await PlainTextResponse(proof(self.token, question[1]), headers=HEADERS)(scope, receive, send)
             return
-        if self.start and hmac.compare_digest(path.encode("utf-8", "replace"), f"/start/{self.start}".encode()):
-            self.start = ""
+        if self.starts.take(path):
             await RedirectResponse(f"{self.prefix}/", 303, HEADERS)(scope, receive, send)
             return
         prefix, rest = path[: len(self.prefix)], path[len(self.prefix) :]

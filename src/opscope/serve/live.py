@@ -10,6 +10,7 @@ from typing import Any
 
 from opscope.serve.sources import Served
 from opscope.serve.start import address_of, listen, server_settings
+from opscope.serve.start_codes import StartCodes
 
 
 class Guide:
@@ -38,8 +39,11 @@ class LiveServer:
         self._listener = listen("127.0.0.1", 0)
         token = secrets.token_urlsafe(16)
         self.guide = Guide()
-        self.address = f"{address_of(self._listener)}/{token}/"
-        app = make_app(served, token, guide=self.guide)
+        base, starts = address_of(self._listener), StartCodes()
+        self.address = f"{base}/{token}/"
+        self.start = f"{base}{starts.new()}"
+        """The same for one browser, which is started with it: other users can read the arguments of processes."""
+        app = make_app(served, token, guide=self.guide, starts=starts)
         self._server = uvicorn.Server(server_settings(app))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True)
         self._thread.start()

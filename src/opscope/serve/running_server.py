@@ -25,10 +25,11 @@ _LONGEST_PROOF = 100
 
 
 class Shown(NamedTuple):
-    """Where a program is shown, and in how many open tabs."""
+    """Where a program is shown, in how many open tabs, and what a browser is started with if there is none."""
 
     address: str
     tabs: int
+    start: str
 
 
 def state_file() -> Path:
@@ -65,17 +66,11 @@ def proof(token: str, question: str) -> str:
     return hmac.new(token.encode(), question.encode(), "sha256").hexdigest()
 
 
-def _is_ours(port: int, token: str) -> bool:
+def _is_ours(connection: HTTPConnection, token: str) -> bool:
     """Whether the server that wrote the file still listens, and not somebody else at the same port, who must not get the token."""
     question = secrets.token_hex(16)
-    connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
-    try:
-        connection.request("GET", f"/proof/{question}")
-        return hmac.compare_digest(connection.getresponse().read(_LONGEST_PROOF), proof(token, question).encode())
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()
+    connection.request("GET", f"/proof/{question}")
+    return hmac.compare_digest(connection.getresponse().read(_LONGEST_PROOF), proof(token, question).encode())
 
 
 def show_in_running(program: Program, config: dict[str, Any]) -> Shown | None:
@@ -84,16 +79,20 @@ def show_in_running(program: Program, config: dict[str, Any]) -> Shown | None:
     if running is None:
         return None
     port, token = running
-    if not _is_ours(port, token):
-        return None
     body = json.dumps({"programs": native.dumps([program]), "config": config}).encode()
+    base = f"http://127.0.0.1:{port}"
     connection = HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_SECONDS)
+    connection.auto_open = 0  # whoever listens next has proved nothing
     try:
+        connection.connect()
+        if not _is_ours(connection, token):
+            return None
         connection.request("POST", f"/{token}/show", body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         if response.status != 200:
             return None
-        return Shown(f"http://127.0.0.1:{port}/{token}/", int(json.loads(response.read())["tabs"]))
+        answer = json.loads(response.read())
+        return Shown(f"{base}/{token}/", int(answer["tabs"]), f"{base}{answer['start']}")
     except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError):
         return None
     finally:

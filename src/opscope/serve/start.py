@@ -17,6 +17,7 @@ from typing import Any
 from opscope.errors import OpscopeError
 from opscope.serve.running_server import announced
 from opscope.serve.sources import Served
+from opscope.serve.start_codes import StartCodes
 from opscope.terminal import say
 
 _LONGEST_REQUEST = 1 << 20
@@ -52,11 +53,11 @@ def serve(
     token = secrets.token_urlsafe(16)
     base = address_of(listener, None if host in LOOPBACK else host)
     address = f"{base}/{token}/"
-    code = secrets.token_urlsafe(16)
+    starts = StartCodes()
     hosts = LOOPBACK if host in LOOPBACK else LOOPBACK | {host, socket.gethostname().lower()}
     uploads = Uploads()
     home = Home(uploads, browse, recent=not served and host in LOOPBACK)
-    app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept, home=home, start=code)
+    app = make_app(served, token, config=config, hosts=hosts, watch=watch, accept=accept, home=home, starts=starts)
     server = uvicorn.Server(server_settings(app))
     say(address)
     if host not in LOOPBACK:
@@ -66,7 +67,7 @@ def serve(
     if not served:
         say("choose a file there; Ctrl+C stops the server, and `opscope --help` lists the commands")
     if browser:
-        webbrowser.open(f"{base}/start/{code}")  # other users can read the arguments of processes, so they do not contain the secret
+        webbrowser.open(f"{base}{starts.new()}")  # other users can read the arguments of processes, so they do not contain the secret
     try:
         with terminated_like_interrupted(server), announced(port, token) if accept else nullcontext():
             server.run(sockets=[listener])

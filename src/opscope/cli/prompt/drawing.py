@@ -70,7 +70,7 @@ class LiveDrawer:
 
         self._server = LiveServer([Served.of(program)])
         say(f"drawings appear at {self._server.address}")
-        open_in_browser(self._server.address, browser)
+        open_in_browser(self._server.start, browser)
 
     def draw(self, program: Program, options: ViewOptions, title: str) -> str:
         self._server.guide.show(initial(options).get("initial", {}))
