@@ -58,7 +58,9 @@ def running(app: ASGIApp) -> Iterator[int]:
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
     uploads = Uploads()
-    with running(make_app([Served.of(program())], TOKEN, starts=StartCodes(CODE), accept=True, home=Home(uploads, [str(tmp_path)]))) as number:
+    with running(
+        make_app([Served.of(program())], TOKEN, starts=StartCodes(CODE), accept=True, home=Home(uploads, [str(tmp_path)]))
+    ) as number:
         yield number
     uploads.close()
 
@@ -117,9 +119,7 @@ def test_a_browser_for_the_prompt_is_started_without_the_token(monkeypatch: pyte
     drawer.close()
 
 
-def test_a_browser_for_a_running_server_is_started_without_the_token(
-    port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_browser_for_a_running_server_is_started_without_the_token(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setattr("webbrowser.open", opened.append)
