@@ -109,7 +109,7 @@ def test_the_browser_is_started_without_the_token(monkeypatch: pytest.MonkeyPatc
 
 def test_a_browser_for_the_prompt_is_started_without_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    monkeypatch.setattr("webbrowser.open", opened.append)
     said: list[str] = []
     drawer = LiveDrawer(program(), said.append)
     token = said[0].rsplit("/", 2)[1]
