@@ -130,3 +130,30 @@ def test_a_combined_collective_computes_the_lines_of_all_that_it_was_made_of(tmp
     for node, lines in (("all", ["model.py:12 expert", "model.py:20 expert"]), ("b", ["model.py:20 expert"])):
         assert main(["passes", str(path), "--history", node]) == 0
         assert [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  model.py")] == lines
+
+
+def calling(graph: str, target: str) -> Program:
+    """A call of a graph, and a node with an attribute that may name one."""
+    builder = ProgramBuilder("program", "main")
+    inner, main = builder.graph(graph), builder.graph("main")
+    inner.node("x", "parameter", role="parameter")
+    inner.outputs = [("x", 0)]
+    main.node("a", "parameter", role="parameter")
+    main.node("call", "call", [("a", 0)], calls=[graph])
+    main.node("noted", "note", [("call", 0)], attrs={"target": target})
+    main.outputs = [("noted", 0)]
+    return builder.build()
+
+
+def test_what_an_attribute_names_is_decided_anew_for_every_pass(tmp_path: Path) -> None:
+    """All passes share what is known about a node; that its attribute names a graph is only true where there is one of this name."""
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        for graph, target in (("first", "first"), ("second", "second"), ("third", "fourth"), ("third", "fifth")):
+            rec.snapshot(calling(graph, target), f"{graph} {target}")
+    expected = {1: [], 2: [], 3: ["attrs.target"]}
+    for order in ((1, 2, 3), (3, 2, 1)):
+        recording = opscope.open_recording(tmp_path / "run.opscope")
+        for index in order:
+            difference = recording.diff(index)
+            assert difference is not None
+            assert [change.field for match in difference.changed for change in match.changes] == expected[index], (order, index)

@@ -151,6 +151,8 @@ class _Parts:
         self._diff = diff
         self.new: dict[Path, _Part] = {}
         self.gone: dict[Path, _Part] = {}
+        self._units: dict[tuple[bool, bool, str, bool, Path], _Unit] = {}
+        """Many nodes are at one place."""
         added = _sizes(diff.b[graph][id].scope for graph, id in diff.all_added)
         removed = _sizes(diff.a[graph][id].scope for graph, id in diff.all_removed)
         if not (added or removed):
@@ -189,11 +191,15 @@ class _Parts:
 
     def unit(self, program: Program, key: NodeKey, parts: Mapping[Path, _Part]) -> _Unit:
         graph, id = key
-        scope = program[graph][id].scope
-        path = _within(scope, parts)
-        part = parts.get(path, _Part("", graph != program.entry))
-        module = _place(path[:-1] if path else scope)
-        return _Unit(part.inside, module or (graph if part.inside else self._diff.b.entry), part.what)
+        inside, scope = graph != program.entry, program[graph][id].scope
+        place = parts is self.gone, parts is self.new, graph, inside, scope
+        unit = self._units.get(place)
+        if unit is None:
+            path = _within(scope, parts)
+            part = parts.get(path, _Part("", inside))
+            module = _place(path[:-1] if path else scope)
+            unit = self._units[place] = _Unit(part.inside, module or (graph if part.inside else self._diff.b.entry), part.what)
+        return unit
 
     def unit_of_change(self, match: Match) -> _Unit:
         """A change is part of a replacement if it leads from the one module to the other."""

@@ -57,7 +57,6 @@ class Pairs:
         self._candidates: dict[int, list[int]] = {}
         self._marked_by_user: set[int] = set()
         self._computed: tuple[Sources, Sources] | None = None
-        self._duplicates_a, self._duplicates_b = _duplicates(a, labels.of["deep"][0]), _duplicates(b, labels.of["deep"][1])
 
     def pair(self, x: int, y: int, evidence: str = "") -> int:
         """Match two nodes if both are free. Returns the number of new pairs, 0 or 1."""
@@ -135,6 +134,11 @@ class Pairs:
         return uncalled
 
     @cached_property
+    def _duplicates(self) -> tuple[list[int], list[int]]:
+        deep = self.labels.of["deep"]
+        return _duplicates(self.a, deep[0]), _duplicates(self.b, deep[1])
+
+    @cached_property
     def by_content(self) -> dict[int, list[int]]:
         """{content: graphs of a}."""
         by_content: dict[int, list[int]] = defaultdict(list)
@@ -204,7 +208,8 @@ class Pairs:
     def _has_rival(self, x: int, y: int, score: int) -> bool:
         """Whether another candidate has the same score, or x is one of several equal nodes of which fewer are left. Users do not show which
         of them was removed, because they moved to another node."""
-        if self._duplicates_a[x] > self._duplicates_b[y]:
+        duplicates_a, duplicates_b = self._duplicates
+        if duplicates_a[x] > duplicates_b[y]:
             return True
         counterpart_a, counterpart_b, scores = self.counterpart_a, self.counterpart_b, self._scores
         if any(counterpart_b[z] == FREE and z != y and rival >= score for z, rival in scores[x].items()):

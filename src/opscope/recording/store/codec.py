@@ -224,7 +224,7 @@ class Decoder:
         """The line of each node: read only if somebody looks at texts."""
         self._types: dict[int, tuple[TensorType, ...]] = {}
         self._details: dict[int, KnownDetails] = {}
-        self.described: dict[int, Any] = {}
+        self.found_out: dict[str, Any] = {}
         self._rests: dict[int, tuple[Any, ...]] = {}
         self._graphs: dict[int, Graph] = {}
         self._called: dict[int, frozenset[str]] = {}
@@ -278,7 +278,7 @@ class Decoder:
                 _refuse(wrong_details(details))
             if len(self._details) >= _MOST_DETAILS:
                 self._details.clear()
-                self.described.clear()
+                self.found_out.clear()
             self._details[number] = details
         return details
 
@@ -361,16 +361,22 @@ class StoredGraphs(Mapping[str, Graph]):
     def __init__(self, decoder: Decoder, numbers: dict[str, int]) -> None:
         self._decoder = decoder
         self._numbers = numbers
-        self._checked: set[int] = set()
+        self._read: dict[str, Graph] = {}
+
+    @property
+    def found_out(self) -> dict[str, Any]:
+        """What others found out about the nodes and details of this store: programs share nearly all of them."""
+        return self._decoder.found_out
 
     def __getitem__(self, name: str) -> Graph:
-        number = self._numbers[name]
-        if number not in self._checked:
+        graph = self._read.get(name)
+        if graph is None:
+            number = self._numbers[name]
             absent = self._decoder.called(number) - self._numbers.keys()
             if absent:
                 raise SourceError(f"{DAMAGED} (graph {name!r} calls {min(absent)!r}, which it does not contain)")
-            self._checked.add(number)
-        return self._decoder.graph(number)
+            graph = self._read[name] = self._decoder.graph(number)
+        return graph
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)
@@ -398,11 +404,6 @@ class StoredDetails(Details):
     def __init__(self, decoder: Decoder, number: int) -> None:
         self._decoder = decoder
         self.number = number
-
-    @property
-    def described(self) -> dict[int, Any]:
-        """What matching found out about the details of this store, by number: passes share nearly all of them."""
-        return self._decoder.described
 
     @property
     def _decoded(self) -> KnownDetails:
