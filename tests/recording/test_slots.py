@@ -405,6 +405,21 @@ def test_a_node_that_was_left_out_with_its_operand_was_not_replaced() -> None:
     assert replaced(difference) == [] and [id for _, id in difference.removed] == ["negate.2", "negate.3"]
 
 
+def test_what_an_operation_that_stays_does_now_instead_of_another_was_replaced_by_it() -> None:
+    """A transpose that changes nothing is left out, and the reshape behind it does the work of the one before it."""
+    difference = compared(
+        """%reshape.1 = f32[2,4]{1,0} reshape(%x)
+           %transpose.2 = f32[2,4]{1,0} transpose(%reshape.1), dimensions={0,1}
+           %reshape.3 = f32[2,4]{1,0} reshape(%transpose.2)
+           %dot.4 = f32[2,2]{1,0} dot(%transpose.2, %transpose.2), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+           ROOT %tuple.5 = (f32[2,2]{1,0}, f32[2,4]{1,0}) tuple(%dot.4, %reshape.3)""",
+        """%reshape.3 = f32[2,4]{1,0} reshape(%x)
+           %dot.4 = f32[2,2]{1,0} dot(%reshape.3, %reshape.3), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+           ROOT %tuple.5 = (f32[2,2]{1,0}, f32[2,4]{1,0}) tuple(%dot.4, %reshape.3)""",
+    )
+    assert replaced(difference) == [(["reshape.1", "transpose.2"], ["reshape.3"])]
+
+
 def test_a_transpose_of_two_equal_transposes_is_merged_into_the_one_that_is_left() -> None:
     difference = compared(
         """%r = f32[2,4]{1,0} reshape(%x)

@@ -6,7 +6,7 @@ All passes of a recording share what is found out about their nodes, since most 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Frame, Node, Program
@@ -83,16 +83,17 @@ class Vocabulary:
     @classmethod
     def of(cls, a: Program, b: Program) -> Vocabulary:
         """That of the recording which both programs are from; otherwise a new one."""
-        shared: dict[str, Any] | None = getattr(a.graphs, "found_out", None)
-        if shared is None or shared is not getattr(b.graphs, "found_out", None):
+        shared: dict[str, Vocabulary] = getattr(a.graphs, "found_out", {})
+        if shared is not getattr(b.graphs, "found_out", None):
             return cls()
-        return shared.setdefault("vocabulary", cls())
+        vocabulary: Vocabulary = shared.setdefault("vocabulary", cls())
+        return vocabulary
 
     def number(self, what: Hashable) -> int:
         """Numbers are even: odd ones are left to what is only known about two programs."""
         return self._numbers.setdefault(what, 2 * len(self._numbers))
 
-    def of_node(self, node: Node, graph_names: Set[str]) -> NodeNumbers:
+    def of_node(self, node: Node, graph_names: frozenset[str]) -> NodeNumbers:
         """Attributes that only name one of these graphs do not count."""
         known = self._of_objects.get(id(node))
         if known is not None and graph_names.isdisjoint(known[2]):
@@ -118,7 +119,7 @@ class Vocabulary:
             self._of_objects[id(node)] = node, numbers, named
         return numbers
 
-    def of_details(self, details: Details, graph_names: Set[str]) -> DetailNumbers:
+    def of_details(self, details: Details, graph_names: frozenset[str]) -> DetailNumbers:
         described, known = self._described(details)
         naming = frozenset[str]()
         if not graph_names.isdisjoint(described.named):
@@ -176,7 +177,7 @@ class Vocabulary:
         return crosses
 
 
-def only_names(name: str, value: Any, graph_names: Set[str]) -> bool:
+def only_names(name: str, value: Any, graph_names: frozenset[str]) -> bool:
     """Whether an attribute only names nodes, graphs or files, or is derived from others."""
     return _is_named_apart(name) or (isinstance(value, str) and _names(graph_names, value, _listed(value)))
 
@@ -219,7 +220,7 @@ def _describe(details: Details) -> _Described:
     )
 
 
-def _names(graph_names: Set[str], value: str, words: Sequence[str]) -> bool:
+def _names(graph_names: frozenset[str], value: str, words: Sequence[str]) -> bool:
     return value in graph_names or (bool(words) and graph_names.issuperset(words))
 
 

@@ -338,6 +338,7 @@ class _Slots:
                     self._replaced[new].update(olds[at : at + 1] if one_by_one else olds)
         self._add_inner_new()
         self._add_inner_gone()
+        self._add_behind(ended)
         alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for y, xs in self._replaced.items():
             alike[tuple(sorted(xs))].append(y)
@@ -401,6 +402,23 @@ class _Slots:
                 by[x] = news
                 for y in news:
                     self._replaced[y].add(x)
+
+    def _add_behind(self, ended: dict[int, list[int]]) -> None:
+        """Add nodes that are gone if only nodes used them that one replaced which was there before, and if that does their work now: it
+        takes what they took."""
+        a, b, pairs = self._pairs.a, self._pairs.b, self._pairs
+        known = {x for xs in ended.values() for x in xs}
+        for y, xs in ended.items():
+            waiting = xs.copy()
+            while waiting:
+                for x in _operands(a, waiting.pop()):
+                    taken = [pairs.counterpart_a[operand] for operand in _operands(a, x)]
+                    if x in known or x not in self._gone or not taken or taken != _operands(b, y) or not self._is_same_work(x, y):
+                        continue
+                    if all(edge // TAGS in xs for edge in a.users[x]):
+                        known.add(x)
+                        xs.append(x)
+                        waiting.append(x)
 
 
 def _alone(side: Side, place: Sequence[int], name: Sequence[int], among: Sequence[int]) -> dict[tuple[int, int], int]:
