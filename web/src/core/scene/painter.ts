@@ -166,12 +166,14 @@ function paintMix(scene: Scene, theme: Theme, item: number, painter: Painter): v
 /** The shape with its sign, but without its text (which the page omits when zoomed far out). */
 export function paintBody(scene: Scene, theme: Theme, item: number, painter: Painter): void {
   paintShape(scene, theme, item, painter);
-  const sign = scene.custom[item] < 0 ? SIGNS[scene.paint[item]] : undefined;
-  if (sign) paintSign(theme, sign, scene.x[item] + 2, scene.y[item] + 2, theme.paints[scene.paint[item]].stroke, painter);
+  paintSign(scene, theme, item, painter);
 }
 
-/** A sign in a small disc on the corner of a box. */
-function paintSign(theme: Theme, sign: string, x: number, y: number, colour: string, painter: Painter): void {
+/** What a pass did to a box, as a sign in a small disc on its corner. */
+export function paintSign(scene: Scene, theme: Theme, item: number, painter: Painter): void {
+  const sign = scene.custom[item] < 0 ? SIGNS[scene.paint[item]] : undefined;
+  if (!sign) return;
+  const [x, y, colour] = [scene.x[item] + 2, scene.y[item] + 2, theme.paints[scene.paint[item]].stroke];
   painter.rect(x - SIGN_RADIUS, y - SIGN_RADIUS, 2 * SIGN_RADIUS, 2 * SIGN_RADIUS, SIGN_RADIUS, colour, theme.background, 1, "solid");
   const width = textWidth(sign, SIGN_SIZE, true);
   painter.text({ x, y: y + 4.2, text: sign, size: SIGN_SIZE, bold: true, colour: "text", anchor: "middle", width }, theme.background);

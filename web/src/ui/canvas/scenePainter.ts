@@ -2,7 +2,7 @@
  * A scene on a canvas: only what the camera sees, and only the detail that can be seen at this size. The same code paints the
  * screen and, in the worker, pictures of parts with too much for one frame.
  */
-import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintTitle } from "../../core/scene/painter";
+import { boxTexts, paintBody, paintBox, paintEdge, paintFrame, paintLabel, paintSign, paintTitle } from "../../core/scene/painter";
 import { KINDS } from "../../core/scene/labelColumns";
 import { boxStyle, edgeColour, frameStyle } from "../../core/scene/style";
 import type { Theme } from "../../core/scene/theme";
@@ -263,14 +263,15 @@ export class ScenePainter {
     for (const edge of edges) paintEdge(scene, accented, edge, painter);
     painter.flush();
     this.labels(context, theme, sight, (kind) => kind !== "operand"); // what the lines have just crossed
-    context.strokeStyle = theme.selection;
     for (const item of items) {
+      context.strokeStyle = theme.selection;
       context.globalAlpha = strong ? 0.18 : 0.1;
       context.lineWidth = (strong ? 7 : 5) / Math.max(0.5, scale);
       outline(context, scene, item, 0, scale);
       context.globalAlpha = 1;
       context.lineWidth = Math.max(strong ? 2 : 1.4, (strong ? 2 : 1.4) / scale);
       outline(context, scene, item, 0, scale);
+      paintSign(scene, theme, item, painter); // what the border has just crossed
     }
   }
 
