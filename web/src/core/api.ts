@@ -30,7 +30,7 @@ import { savedOutputs } from "./view/twoHalves/saved";
 import { visibleToDot } from "./writers/dot";
 import { sceneToDrawio } from "./writers/drawio";
 import { pdfOf, sceneToPdf } from "./writers/pdf";
-import { sceneToSvg, svgOf } from "./writers/svg";
+import { svgOf, svgPieces } from "./writers/svg";
 
 /** What the picture of a file shows. Absent fields have the defaults of files, or with `as: "seen"` those of screens. */
 interface FileRequest extends Omit<PictureRequest, "colours" | RequestOption>, Partial<Pick<ViewOptions, RequestOption>> {
@@ -68,7 +68,10 @@ export function allocate(length: number): Uint8Array {
   return bytes;
 }
 
-const steps: Record<string, (argument: never) => string> = {
+/** What is left of an answer in pieces, the next one last. */
+let pieces: string[] = [];
+
+const steps: Record<string, (argument: never) => string | readonly string[]> = {
   load(): string {
     recording = decodeRecording(bytes);
     program = recording.program(recording.passes.at(-1)?.content ?? 0);
@@ -141,8 +144,8 @@ const steps: Record<string, (argument: never) => string> = {
     return JSON.stringify(listedGraphs(before, after, diff, whole));
   },
 
-  svg(options: WriteOptions): string {
-    return sceneToSvg(need(picture).scene, themeOf(options), options);
+  svg(options: WriteOptions): readonly string[] {
+    return svgPieces(need(picture).scene, themeOf(options), options);
   },
 
   pdf(options: WriteOptions): string {
@@ -214,13 +217,24 @@ function need<T>(value: T | undefined): T {
   return value;
 }
 
-/** One step by name. The answer is "+" and the result, "-" and what went wrong, or "?" and a mistake in a name. */
+/**
+ * One step by name. The answer is "+" and the result, "*" and in how many pieces it can be fetched (a text of a hundred megabytes is
+ * copied several times on its way to the host), "-" and what went wrong, or "?" and a mistake in a name.
+ */
 export function call(step: string, argument: string): string {
   try {
-    return `+${steps[step](JSON.parse(argument) as never)}`;
+    const answer = steps[step](JSON.parse(argument) as never);
+    if (typeof answer === "string") return `+${answer}`;
+    pieces = [...answer].reverse();
+    return `*${pieces.length}`;
   } catch (error) {
     if (error instanceof UnknownName)
       return `?${JSON.stringify({ message: error.message, unknown: error.unknown, choices: error.choices })}`;
     return `-${error instanceof Error ? error.message : String(error)}`;
   }
+}
+
+/** The next piece of the last answer. */
+export function nextPiece(): string {
+  return need(pieces.pop());
 }

@@ -88,6 +88,8 @@ class _Isolate:
             raise OpscopeError(
                 "the picture does not fit in memory; show less of the program: a depth of 1, one graph, or the neighbourhood of a node"
             ) from None
+        if answer.startswith("*"):
+            return "".join([self._v8.call("opscopeCore.nextPiece") for _ in range(int(answer[1:]))])
         if answer.startswith("-"):
             raise OpscopeError(answer[1:])
         if answer.startswith("?"):

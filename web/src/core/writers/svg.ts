@@ -2,6 +2,7 @@
  * SVG text of a scene: selectable text, tooltips, stable ids and classes, colours as plain hex (so that rasterizers without CSS
  * variables draw the same). Built in chunks; names are escaped and can never become markup.
  */
+import type { Size } from "../base/camera";
 import { EdgeKind } from "../program/types";
 import { BOLD_WEIGHT, FONT_STACK } from "../text/measure";
 import { type Dash, paintScene, type Painter, type Part } from "../scene/painter";
@@ -49,7 +50,7 @@ class SvgPainter implements Painter {
   }
 
   private flush(): void {
-    this.chunks.push(this.lines.join("\n"));
+    this.chunks.push(`${this.lines.join("\n")}\n`);
     this.lines = [];
   }
 
@@ -128,28 +129,30 @@ function key(scene: Scene, item: number): string {
 }
 
 export function sceneToSvg(scene: Scene, theme: Theme, options: SvgOptions = {}): string {
-  return svgOf(scene, theme, options, (painter) => paintScene(scene, theme, painter), scene);
+  return svgPieces(scene, theme, options).join("");
+}
+
+/** The same in pieces, for whom the whole of a very large picture is too much at once. */
+export function svgPieces(scene: Scene, theme: Theme, options: SvgOptions = {}): readonly string[] {
+  return piecesOf(scene, theme, options, (painter) => paintScene(scene, theme, painter), scene);
 }
 
 /** SVG text of anything that is painted. */
-export function svgOf(
-  size: { readonly width: number; readonly height: number },
-  theme: Theme,
-  options: SvgOptions,
-  paint: (painter: Painter) => void,
-  scene?: Scene,
-): string {
+export function svgOf(size: Size, theme: Theme, options: SvgOptions, paint: (painter: Painter) => void): string {
+  return piecesOf(size, theme, options, paint).join("");
+}
+
+function piecesOf(size: Size, theme: Theme, options: SvgOptions, paint: (painter: Painter) => void, scene?: Scene): string[] {
   const width = n(Math.ceil(size.width));
   const height = n(Math.ceil(size.height));
   const painter = new SvgPainter(scene);
   paint(painter);
   const font = options.fontCss ?? "";
-  return [
+  const head = [
     `<svg xmlns="http://www.w3.org/2000/svg" class="opscope ${theme.name}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escapeXml(FONT_STACK)}" stroke-linejoin="round">`,
     options.title ? `<title>${escapeXml(options.title)}</title>` : "",
     `<style>${font}.opscope text{font-kerning:none;font-variant-ligatures:none;white-space:pre}</style>`,
     theme.paper ? `<rect width="${width}" height="${height}" fill="${theme.paper}"/>` : "",
-    ...painter.finish(),
-    "</svg>\n",
-  ].join("\n");
+  ];
+  return [`${head.join("\n")}\n`, ...painter.finish(), "</svg>\n"];
 }
