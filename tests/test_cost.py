@@ -84,6 +84,15 @@ def test_the_pools_of_a_jaxpr_cost_what_xla_says(name: str) -> None:
 
 
 @pytest.mark.frameworks
+@pytest.mark.parametrize("name", ["pool", "pool_gradient"])
+def test_the_pools_of_stablehlo_cost_what_xla_says(name: str) -> None:
+    jax = pytest.importorskip("jax")
+    function, args = _cases()[name]
+    costs = CostModel(capture_object(function, *args, stage="stablehlo"), as_xla=True)
+    assert costs.total.flops == jax.jit(function).lower(*args).cost_analysis()["flops"] and not costs.unknown_flops_ops
+
+
+@pytest.mark.frameworks
 @pytest.mark.parametrize("compiled", [False, True], ids=["lowered", "compiled"])
 def test_as_xla_equals_xla_where_ours_is_higher(compiled: bool) -> None:
     """XLA counts the body of a loop once, multiplies the dimensions of an FFT, and has -1 for a custom call."""

@@ -14,9 +14,9 @@ _MOST_STEPS = 200_000
 
 
 def window_size(attrs: Mapping[str, Any]) -> int | None:
-    """Elements of a window: 9 for `{size=3x3 pad=1_1x1_1}`, and for `[1, 3, 3, 1]` of a jaxpr."""
+    """Elements of a window: 9 for `{size=3x3 pad=1_1x1_1}`, `[1, 3, 3, 1]` of a jaxpr and `array<i64: 1, 3, 3, 1>` of StableHLO."""
     dimensions = attrs.get("window_dimensions")
-    sizes = [whole_number(size) for size in (dimensions if isinstance(dimensions, list) else _window(attrs).get("size", ()))]
+    sizes = [whole_number(size) for size in (_window(attrs).get("size", ()) if dimensions is None else _numbers(dimensions))]
     known = [size for size in sizes if size is not None]
     return prod(known) if known and len(known) == len(sizes) else None
 
