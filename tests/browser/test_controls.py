@@ -13,6 +13,7 @@ import pytest
 import opscope
 from browser.harness import Open, Viewer, until
 from browser.samples import network
+from opscope.program import ProgramBuilder, TensorType
 from opscope.view_options import ViewOptions
 
 
@@ -244,6 +245,22 @@ def test_table_of_nodes_and_modules(viewer: Viewer) -> None:
     until(lambda: table.get_by_role("cell", name="layer_1: Block/attention").count())
     viewer.press("Close table")
     assert table.count() == 0
+
+
+def test_the_table_of_modules_counts_as_boxes_do(open_file: Open) -> None:
+    builder = ProgramBuilder("many", "main")
+    main = builder.graph("main")
+    kind = TensorType("f32", (4,))
+    main.node("n0", "parameter", outputs=[kind], role="parameter")
+    for i in range(1, 1235):
+        main.node(f"n{i}", "tanh", [(f"n{i - 1}", 0)], [kind], scope=("layer",))
+    main.node("result", "negate", [("n1234", 0)], [kind], scope=("head",))
+    main.outputs.append(("result", 0))
+    viewer = open_file(builder.build())
+    assert "1,234 ops" in viewer.row("layer").inner_text()
+    viewer.press("Table")
+    viewer.press("Modules")
+    until(lambda: viewer.page.get_by_role("cell", name="1,234", exact=True).count())
 
 
 def test_save_svg_and_png(viewer: Viewer, tmp_path: Path) -> None:

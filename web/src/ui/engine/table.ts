@@ -150,15 +150,15 @@ function summaryColumns({ columns, rows, scopes }: SummaryData, ops: Float64Arra
   );
   const drawn = (cell: (group: number) => Cell) => (row: number) => (scopes[row] >= 0 ? cell(scopes[row]) : Number.NaN);
   const measured = metrics.map((column) => ({ ...column, cell: drawn(column.cell) }));
-  return [...listed, { name: "ops", numeric: true, cell: drawn((group) => ops[group]) }, ...measured];
+  return [...listed, { name: "ops", numeric: true, unit: "count", cell: drawn((group) => ops[group]) }, ...measured];
 }
 
 function moduleColumns(index: ProgramIndex, grouping: Grouping, sums: ReturnType<typeof moduleSums>, metrics: readonly Column[]): Column[] {
   const path = paths(index, grouping);
   return [
     { name: "module", numeric: false, cell: (g) => path(g) },
-    { name: "ops", numeric: true, cell: (g) => sums.ops[g] },
-    { name: "parameters", numeric: true, cell: (g) => sums.parameters[g] },
+    { name: "ops", numeric: true, unit: "count", cell: (g) => sums.ops[g] },
+    { name: "parameters", numeric: true, unit: "count", cell: (g) => sums.parameters[g] },
     { name: "parameter bytes", numeric: true, metric: { unit: "B", origin: "given" }, cell: (g) => sums.parameterBytes[g] },
     ...metrics,
   ];
