@@ -7,6 +7,7 @@ import ast
 import bz2
 import json
 import lzma
+import pickle
 import struct
 import zipfile
 from collections.abc import Callable
@@ -110,6 +111,58 @@ def test_a_long_name_around_many_bodies_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "long.onnx"
     path.write_bytes(helper.make_model(helper.make_graph([outer], "g", [], [])).SerializeToString())
     with pytest.raises(OpscopeError, match="names of more than 10,000 characters together"):
+        opscope.load(path)
+
+
+@pytest.mark.frameworks
+def test_a_name_around_very_many_bodies_is_refused(tmp_path: Path) -> None:
+    """Half a megabyte would become names of a gigabyte."""
+    onnx = pytest.importorskip("onnx")
+    outer = onnx.helper.make_node("If", [], ["y"], name="n" * 9000)
+    bodies = outer.attribute.add(name="bodies", type=onnx.AttributeProto.GRAPHS)
+    bodies.graphs.extend([onnx.GraphProto(name="b")] * 8000)
+    path = tmp_path / "many.onnx"
+    path.write_bytes(onnx.helper.make_model(onnx.helper.make_graph([outer], "g", [], [])).SerializeToString())
+    with pytest.raises(OpscopeError, match=r"graphs inside others whose names take more than 64\.0 MB together"):
+        opscope.load(path)
+
+
+@pytest.mark.frameworks
+def test_what_bodies_see_of_the_graph_around_them_is_not_copied_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx = pytest.importorskip("onnx")
+    node = onnx.helper.make_node("If", [], ["y"], name="i")
+    bodies = node.attribute.add(name="bodies", type=onnx.AttributeProto.GRAPHS)
+    bodies.graphs.extend([onnx.GraphProto(name="b")] * 500)
+    graph = onnx.helper.make_graph([node], "g", [], [])
+    for number in range(500):
+        graph.value_info.add(name=f"v{number}").type.tensor_type.elem_type = 1
+    path = tmp_path / "wide.onnx"
+    path.write_bytes(onnx.helper.make_model(graph).SerializeToString())
+    copied = []
+
+    class Counting(dict[str, Any]):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            copied.append(len(self))
+
+    monkeypatch.setattr("opscope.readers.onnx.dict", Counting, raising=False)
+    assert len(list(opscope.load(path))) == 501
+    assert sum(copied) < 1000
+
+
+@pytest.mark.parametrize(
+    "shared",
+    [{"segments": [{"total_size": 1, "address": 0, "blocks": [{"size": 1}] * 3000}] * 3000, "device_traces": [[{"action": "oom"}]]},
+     {"segments": [], "device_traces": [[{"action": "alloc", "addr": 1, "size": 1, "frames": []}] * 3000] * 3000}],
+    ids=["blocks", "events"],
+)  # fmt: skip
+def test_lists_that_a_pickle_shares_are_not_multiplied(tmp_path: Path, shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve kilobytes can mean nine million blocks, or events."""
+    path = tmp_path / "shared.pickle"
+    path.write_bytes(pickle.dumps(shared, 4))
+    assert path.stat().st_size < 20_000
+    monkeypatch.setattr("opscope.readers.torch_memory.snapshot._device", lambda *_: pytest.fail("read it all"))
+    with pytest.raises(OpscopeError, match="has more blocks and events than bytes"):
         opscope.load(path)
 
 

@@ -44,12 +44,21 @@ def too_large(what: str, most: int) -> SourceError:
     return SourceError(f"{what} more than {short_bytes(most)}, which is opscope's limit for it; set {VARIABLE} if you trust the source")
 
 
-def inner_name(outer: str, own: str) -> str:
-    """The name of a graph that is inside another one and named after it. A long name around a thousand graphs would be there a thousand
+class InnerNames:
+    """The names of graphs that are inside others and named after them. A long name around a thousand graphs would be there a thousand
     times."""
-    if len(outer) + len(own) > _LONGEST_NAME:
-        raise SourceError(f"has graphs inside each other with names of more than {_LONGEST_NAME:,} characters together; shorten them")
-    return f"{outer}{own}"
+
+    def __init__(self) -> None:
+        self._left = _ALWAYS
+
+    def of(self, outer: str, own: str) -> str:
+        """The name of one of them."""
+        if len(outer) + len(own) > _LONGEST_NAME:
+            raise SourceError(f"has graphs inside each other with names of more than {_LONGEST_NAME:,} characters together; shorten them")
+        self._left -= len(outer) + len(own)
+        if self._left < 0:
+            raise SourceError(f"has graphs inside others whose names take more than {short_bytes(_ALWAYS)} together; shorten them")
+        return f"{outer}{own}"
 
 
 class Budget:

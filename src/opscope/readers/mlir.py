@@ -21,7 +21,7 @@ from opscope import native
 from opscope.child import child_environment, fate, limited, python_command, read_apart
 from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
-from opscope.limits import inner_name
+from opscope.limits import InnerNames
 from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, dimension, line_number
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo.details import JAX_MODULE, Context
@@ -129,6 +129,7 @@ class _ModuleReader:
         self.state = ir.AsmState(module.operation)
         self.types: dict[str, TensorType] = {}
         self.pending: list[_Block] = []
+        self.inner = InnerNames()
         self.around: dict[str, Scope] = {}
         """By function, the scope of its first call. JAX names what is in a function relative to it, and writes callers first."""
 
@@ -252,7 +253,7 @@ class _Block:
             self.module.around.setdefault(called, Scope(parsed.path + parsed.call, (), parsed.transforms))
         regions = [region for region in op.regions if list(region.blocks)]
         for index, region in enumerate(regions):
-            name = inner_name(self.graph.name, f"/{node_id}" + (f".{index}" if len(regions) > 1 else ""))
+            name = self.module.inner.of(self.graph.name, f"/{node_id}" + (f".{index}" if len(regions) > 1 else ""))
             body = _Block(self.module, self.module.builder.graph(name), list(region.blocks), Scope(parsed.path, (), parsed.transforms))
             calls.append(name)
             inputs.extend(self._value(outside) for outside in body.take_captures(state, len(inputs)))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opscope.errors import SourceError, blamed_on_source
-from opscope.limits import inner_name
+from opscope.limits import InnerNames
 from opscope.naming import UnusedNames
 from opscope.program import UNKNOWN_TYPE, Frame, GraphBuilder, Path, Program, ProgramBuilder, TensorType, ValueRef, line_number
 from opscope.python_text import parsed_expression
@@ -89,10 +90,11 @@ class _Reader:
     def __init__(self, program: ProgramBuilder, functions: Mapping[tuple[str, str], str]) -> None:
         self._program = program
         self._functions = functions
-        self._waiting: list[tuple[str, Any, Mapping[str, TensorType]]] = []
+        self._names = InnerNames()
+        self._waiting: list[tuple[str, Any, ChainMap[str, TensorType]]] = []
 
     def graph(self, name: str, proto: Any) -> None:
-        self._waiting.append((name, proto, {}))
+        self._waiting.append((name, proto, ChainMap()))
         while self._waiting:
             title, body, outer = self._waiting.pop()
             self._body(title, body, outer)
@@ -104,16 +106,16 @@ class _Reader:
             graph.node(parameter, "input", outputs=[UNKNOWN_TYPE], role="input", attrs={"parameter_number": i})
             values[parameter] = (parameter, 0)
         graph.attrs.update({"attributes": ", ".join(proto.attribute)} if proto.attribute else {})
-        types = {info.name: _type(info.type) for info in proto.value_info}
+        types = ChainMap({info.name: _type(info.type) for info in proto.value_info})
         self._nodes(graph, proto.node, values, types)
         graph.outputs = [values[out] for out in proto.output if out in values]
         while self._waiting:
             self._body(*self._waiting.pop())
 
-    def _body(self, name: str, proto: Any, outer: Mapping[str, TensorType]) -> None:
+    def _body(self, name: str, proto: Any, outer: ChainMap[str, TensorType]) -> None:
         graph = self._program.graph(name)
         values: dict[str, ValueRef] = {}
-        types = dict(outer)
+        types = outer.new_child()  # a copy for each of many bodies would take long
         types.update((info.name, _type(info.type)) for info in (*proto.value_info, *proto.input, *proto.output))
         weights = {tensor.name: tensor for tensor in proto.initializer}
         sparse = {tensor.values.name: tensor for tensor in proto.sparse_initializer}
@@ -132,7 +134,7 @@ class _Reader:
         self._nodes(graph, proto.node, values, types)
         graph.outputs = [values[info.name] for info in proto.output if info.name in values]
 
-    def _nodes(self, graph: GraphBuilder, nodes: Iterable[Any], values: dict[str, ValueRef], types: dict[str, TensorType]) -> None:
+    def _nodes(self, graph: GraphBuilder, nodes: Iterable[Any], values: dict[str, ValueRef], types: ChainMap[str, TensorType]) -> None:
         listed = list(nodes)
         names = [name for node in listed for name in (node.name, node.op_type, node.domain, *node.input, *node.output)]
         _check_names((graph.name, *values, *names))
@@ -152,7 +154,7 @@ class _Reader:
                     inputs.append(values[name])
             self._node(graph, node, id_, inputs, types)
 
-    def _node(self, graph: GraphBuilder, node: Any, id_: str, inputs: list[ValueRef], types: dict[str, TensorType]) -> None:
+    def _node(self, graph: GraphBuilder, node: Any, id_: str, inputs: list[ValueRef], types: ChainMap[str, TensorType]) -> None:
         attrs: dict[str, Any] = {}
         calls = []
         called = self._functions.get((node.domain, node.op_type))
@@ -161,7 +163,7 @@ class _Reader:
         for attribute in node.attribute:
             bodies = [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
             for i, body in enumerate(bodies):
-                title = inner_name(graph.name, f"/{id_}.{attribute.name}" + (f".{i}" if len(bodies) > 1 else ""))
+                title = self._names.of(graph.name, f"/{id_}.{attribute.name}" + (f".{i}" if len(bodies) > 1 else ""))
                 calls.append(title)
                 self._waiting.append((title, body, types))
             if not bodies:

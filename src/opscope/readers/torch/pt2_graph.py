@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opscope.limits import inner_name
+from opscope.limits import InnerNames
 from opscope.naming import UnusedNames
 from opscope.program import Details, Frame, GraphBuilder, Node, Path, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.fx import INPUT, Placeholder
@@ -91,10 +91,11 @@ def read_graphs(
     """The entry and every graph called from it, breadth first."""
     waiting = deque([(entry, graph)])
     classes: dict[str, str] = {}
+    inner = InnerNames()
     while waiting:
         name, graph = waiting.popleft()
         is_entry = name == entry
-        reader = _GraphReader(program.graph(name), graph, "" if is_entry else f"{name}.", same if is_entry else {})
+        reader = _GraphReader(program.graph(name), graph, "" if is_entry else f"{name}.", same if is_entry else {}, inner)
         reader.read(placeholders if is_entry else {}, output_attrs if is_entry else {}, names if is_entry else (), is_entry)
         classes.update(reader.owners.classes)
         waiting.extend(reader.called)
@@ -109,10 +110,11 @@ def _check_texts(node: Json) -> None:
 
 
 class _GraphReader:
-    def __init__(self, builder: GraphBuilder, graph: Json, prefix: str, same: Mapping[str, str]) -> None:
+    def __init__(self, builder: GraphBuilder, graph: Json, prefix: str, same: Mapping[str, str], inner: InnerNames) -> None:
         self.builder = builder
         self.graph = graph
         self.prefix = prefix
+        self.inner = inner
         self.same = same
         self.owners = OwnerScopes()
         self.called: list[tuple[str, Json]] = []
@@ -194,7 +196,7 @@ class _GraphReader:
             decoded = Argument(argument["arg"])
             inputs.extend([self._ref(operand) for operand in decoded.names])
             for graph_name, graph in decoded.graphs:
-                called = inner_name(self.prefix, graph_name)
+                called = self.inner.of(self.prefix, graph_name)
                 calls.append(called)
                 self.called.append((called, graph))
         elements = values[0] if len(values) == 1 and isinstance(values[0], list) else values

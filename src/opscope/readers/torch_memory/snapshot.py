@@ -8,7 +8,7 @@ asked for, so the sizes of blocks are worked out from what was next to them. The
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -94,12 +94,17 @@ def read_devices(source: Source, progress: Progress | None = None) -> list[Devic
     identity = _identity(source)
     if identity is not None and identity in _kept:
         return _kept.pop(identity)
-    snapshot = read_plain_pickle(source.read_bytes(), progress)
+    content = source.read_bytes()
+    snapshot = read_plain_pickle(content, progress)
     if not isinstance(snapshot, dict) or not {"segments", "device_traces"} <= snapshot.keys():
         raise SourceError("is a pickle, but not a memory snapshot; write one with torch.cuda.memory._dump_snapshot(file)")
     try:
+        _check_counts(snapshot, len(content))
+        segments = defaultdict(list)
+        for segment in snapshot["segments"]:
+            segments[segment.get("device", 0)].append(segment)
         traces = snapshot["device_traces"]
-        devices = [_device(snapshot, number, traces[number]) for number in range(len(traces)) if traces[number]]
+        devices = [_device(snapshot, number, segments[number], traces[number]) for number in range(len(traces)) if traces[number]]
     except KeyError as error:
         raise SourceError(f"{_STRANGE} a part of it has no {error}; {_AGAIN}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -109,8 +114,14 @@ def read_devices(source: Source, progress: Progress | None = None) -> list[Devic
     return devices
 
 
-def _device(snapshot: Mapping[str, Any], number: int, events: Sequence[Event]) -> Device:
-    segments = [segment for segment in snapshot["segments"] if segment.get("device", 0) == number]
+def _check_counts(snapshot: Mapping[str, Any], size: int) -> None:
+    """Refuse lists that are shared, which torch does not write: a small pickle can mean billions of blocks and events with them."""
+    blocks = sum(len(segment["blocks"]) for segment in snapshot["segments"])
+    if blocks + sum(map(len, snapshot["device_traces"])) > size:
+        raise SourceError(f"has more blocks and events than bytes; {_AGAIN}")
+
+
+def _device(snapshot: Mapping[str, Any], number: int, segments: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> Device:
     _check_sizes(segments, events)
     replay = _Replay(segments, events, bool(snapshot.get("allocator_settings", {}).get("expandable_segments")))
     replay.run()
