@@ -26,6 +26,7 @@ from opscope.memory.report import repeats
 from opscope.naming import UnusedNames
 from opscope.program import ProgramBuilder
 from opscope.protobuf.xplane import line_events
+from opscope.readers.hlo_proto.shardings import sharding_text
 from opscope.readers.torch.names import OwnerScopes, attribute_path, calls_of_text, frames_of_text
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
@@ -283,6 +284,11 @@ def test_groups_of_devices_are_matched_once(groups: str) -> None:
 def test_names_of_buffers_are_matched_once(name: str) -> None:
     rows = [Live(Buffer(each, 4, "saved", 0, 1)) for each in (name, "conv2.7")]
     assert len(repeats(rows)) == (1 if name.startswith("conv") else 2)
+
+
+def test_the_axes_of_a_mesh_are_named_once() -> None:
+    sharding = {"mesh": {"axes": [{"name": "x"}] * MANY}, "dim_shardings": [{"axes": [{"mesh_axis_index": 1}]}] * MANY}
+    assert sharding_text({"named_sharding": sharding}).count("{'x', ?}") == MANY
 
 
 def test_equal_names_are_counted_on() -> None:

@@ -97,11 +97,11 @@ def _mesh(mesh: Message) -> str:
 
 def _axes(axes: Sequence[Message], mesh: Message) -> list[str]:
     """Axes by name; `'x':(2)4` is a part of one."""
-    names = [axis.get("name", "") for axis in mesh.get("axes", ())]
+    known = mesh.get("axes", ())
     texts = []
     for axis in axes:
         index = axis.get("mesh_axis_index", 0)
         part = axis.get("sub_axis_info")
-        name = f"'{names[index]}'" if 0 <= index < len(names) else str(index)
+        name = f"'{known[index].get('name', '')}'" if 0 <= index < len(known) else str(index)
         texts.append(name + (f":({part.get('pre_size', 0)}){part.get('size', 0)}" if part else ""))
     return texts
