@@ -167,6 +167,16 @@ def test_lists_that_a_pickle_shares_are_not_multiplied(tmp_path: Path, shared: A
         opscope.load(path)
 
 
+@pytest.mark.parametrize("action", ["alloc", "free_requested"])
+def test_a_long_name_of_a_frame_that_events_share_is_not_multiplied(tmp_path: Path, action: str) -> None:
+    frames = [{"name": "f" * 200_000, "filename": "a.py", "line": 1}]
+    events = [{"action": action, "addr": 512 * number, "size": 1, "frames": frames} for number in range(500)]
+    path = tmp_path / "long.pickle"
+    path.write_bytes(pickle.dumps({"segments": [], "device_traces": [events]}, 4))
+    with pytest.raises(OpscopeError, match=r"unpacks to more than 64\.0 MB"):
+        opscope.load(path)
+
+
 @pytest.mark.frameworks
 def test_a_long_name_around_many_regions_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("jaxlib")

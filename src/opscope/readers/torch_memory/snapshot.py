@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opscope.errors import SourceError
-from opscope.limits import MOST_FRAMES
+from opscope.limits import MOST_FRAMES, Budget
 from opscope.plugin import Progress
 from opscope.readers.source import Source
 from opscope.readers.torch_memory.frames import Place
@@ -104,7 +104,8 @@ def read_devices(source: Source, progress: Progress | None = None) -> list[Devic
         for segment in snapshot["segments"]:
             segments[segment.get("device", 0)].append(segment)
         traces = snapshot["device_traces"]
-        devices = [_device(snapshot, number, segments[number], traces[number]) for number in range(len(traces)) if traces[number]]
+        names = Budget(len(content))
+        devices = [_device(snapshot, number, segments[number], traces[number], names) for number in range(len(traces)) if traces[number]]
     except KeyError as error:
         raise SourceError(f"{_STRANGE} a part of it has no {error}; {_AGAIN}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -121,9 +122,11 @@ def _check_counts(snapshot: Mapping[str, Any], size: int) -> None:
         raise SourceError(f"has more blocks and events than bytes; {_AGAIN}")
 
 
-def _device(snapshot: Mapping[str, Any], number: int, segments: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> Device:
+def _device(
+    snapshot: Mapping[str, Any], number: int, segments: Sequence[Mapping[str, Any]], events: Sequence[Event], names: Budget
+) -> Device:
     _check_sizes(segments, events)
-    replay = _Replay(segments, events, bool(snapshot.get("allocator_settings", {}).get("expandable_segments")))
+    replay = _Replay(segments, events, bool(snapshot.get("allocator_settings", {}).get("expandable_segments")), names)
     replay.run()
     return Device(f"device {number}", replay.steps, replay.lives, _held(segments, events))
 
@@ -154,8 +157,10 @@ def _held(segments: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> lis
 class _Replay:
     """Follows the allocator's events from the blocks that were there before the first one."""
 
-    def __init__(self, segments: Sequence[Mapping[str, Any]], events: Sequence[Event], expandable: bool) -> None:
+    def __init__(self, segments: Sequence[Mapping[str, Any]], events: Sequence[Event], expandable: bool, names: Budget) -> None:
         self.events = events
+        self.names = names
+        """What is left for names: a long one of a frame that many events share is written once."""
         self.expandable = expandable
         self.steps: list[Step] = []
         self.lives: list[Life] = []
@@ -190,6 +195,7 @@ class _Replay:
                 place = self._place(event)
                 counts[place.name] += 1
                 id = place.name if counts[place.name] == 1 else f"{place.name}_{counts[place.name] - 1}"
+                self.names.take(len(id))
                 step = Step(id, place, self._block_size(occupied, address, event["size"]))
                 alive[address] = (step.bytes, position, step)
                 insort(occupied, address)
@@ -199,6 +205,7 @@ class _Replay:
                 if address in alive:
                     size, born, made_by = alive.pop(address)
                     self.lives.append(Life(size, born, position - 1, made_by, place))
+                self.names.take(len(place.name))
                 self.steps.append(Step(f"free in {place.name}", place, 0))
             elif event["action"] == "free_completed":
                 at = bisect_left(occupied, address)
