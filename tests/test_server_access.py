@@ -95,6 +95,17 @@ def test_an_address_for_others_says_that_they_can_read_along(monkeypatch: pytest
         assert any("is not encrypted" in line for line in lines) is is_announced
 
 
+def test_a_user_without_a_name_can_start_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container may run as a number that its list of users does not have."""
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 987_654_321)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
+    lines: list[str] = []
+    serve([Served.of(program())], browser=False, say=lines.append)
+    assert any(f" USER@{socket.gethostname()}" in line for line in lines)
+
+
 def test_the_browser_is_started_without_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other users can read the arguments of processes."""
     opened: list[str] = []

@@ -31,7 +31,10 @@ def temporary_directory(prefix: str, parent: Path | None = None) -> Path:
     home = Path(gettempdir()) if parent is None else parent
     with suppress(OSError):  # a directory that cannot be listed, or another process that removes the same
         _remove_abandoned(home, prefix)
-    return Path(mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=home))
+    try:
+        return Path(mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=home))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(home)) from None
 
 
 @contextmanager

@@ -278,6 +278,16 @@ def test_a_file_that_only_its_owner_can_read_stays_so(tmp_path: Path) -> None:
     assert (tmp_path / "new.json").stat().st_mode == usual
 
 
+def test_a_directory_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(prefix: str, dir: Path) -> str:
+        raise PermissionError(13, "Permission denied", f"{dir}/{prefix}x")
+
+    monkeypatch.setattr("opscope.temporary.mkdtemp", refuse)
+    with pytest.raises(PermissionError) as refused, whole_file(tmp_path / "x.svg"):
+        pass
+    assert refused.value.filename == str(tmp_path), "not a temporary directory that nobody knows"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs permissions")
 def test_a_directory_that_cannot_be_listed_can_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: object) -> None:

@@ -63,7 +63,7 @@ def serve(
     if host not in LOOPBACK:
         say("the connection is not encrypted: whoever can read the traffic of this network can see the program and the address")
     if os.environ.get("SSH_CONNECTION") or not browser:
-        say(f"from another machine: ssh -N -L {port}:{tunnel_end(listener)} {getpass.getuser()}@{socket.gethostname()}")
+        say(f"from another machine: ssh -N -L {port}:{tunnel_end(listener)} {_user()}@{socket.gethostname()}")
     if not served:
         say("choose a file there; Ctrl+C stops the server, and `opscope --help` lists the commands")
     if browser:
@@ -76,6 +76,14 @@ def serve(
     finally:
         listener.close()
         uploads.close()
+
+
+def _user() -> str:
+    """The name of this user; a container may have none for its number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "USER"
 
 
 @contextmanager
