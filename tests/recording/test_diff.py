@@ -112,6 +112,33 @@ def test_a_change_is_never_two_equal_texts() -> None:
     assert swapped.changes == (("operands", "b, a", "a, b"),)
 
 
+def test_a_number_and_its_text_are_one_value() -> None:
+    """A compiler that writes two files of a graph may write a number in one and its text in the other."""
+
+    def program(axis: object) -> Program:
+        builder = ProgramBuilder("p", "main")
+        builder.graph("main").node("take", "take", outputs=[F32], attrs={"axis": axis})
+        return builder.build()
+
+    assert diff(program(0), program("0")).changed == ()
+    assert changes(diff(program(0), program("1"))) == {"take": ["attrs.axis"]}
+
+
+def test_operands_of_the_same_names_in_another_graph_are_told_by_their_graphs() -> None:
+    """A graph that was split in two takes a value of the first half as a parameter of that name in the second."""
+    joint, split = ProgramBuilder("p", "main"), ProgramBuilder("p", "forward")
+    main, forward, backward = joint.graph("main"), split.graph("forward"), split.graph("backward")
+    for graph in (main, forward):
+        graph.node("saved", "sin", outputs=[F32])
+    backward.node("saved", "parameter", outputs=[F32], role="parameter")
+    for graph in (main, backward):
+        graph.node("product", "mul", [("saved", 0)], [F32])
+    forward.node("call", "call", [("saved", 0)], [F32], calls=["backward"])
+    origins = [Origin((("main", id),), ((graph, id),), "identity") for id, graph in (("saved", "forward"), ("product", "backward"))]
+    (product,) = [match for match in diff_passes(joint.build(), split.build(), origins=origins).changed if match.b[0][1] == "product"]
+    assert product.changes[0] == ("operands", "saved in forward", "saved in backward")
+
+
 def test_what_follows_a_value_of_another_shape_has_changed() -> None:
     """Twice as many heads change every type after them, but no operation is added or removed; equal ones are told apart by attributes."""
     text = (

@@ -92,3 +92,10 @@ def test_history_names_the_axis_and_the_product(capsys: pytest.CaptureFixture[st
     output = capsys.readouterr().out
     assert "dot_general.0 became dot.1, all-reduce" in output
     assert "all-reduce works along mesh axis model of data=2, model=2" in output
+
+
+def test_exported_hlo_keeps_the_mesh_and_what_the_partitioner_may_change(tmp_path: Path) -> None:
+    """A pass that runs on the file needs the header of the dump."""
+    (dumped,) = MESHED.glob("*before_optimizations.txt")
+    assert main(["export", f"{MESHED}@0", "-o", str(tmp_path / "prefix.hlo")]) == 0
+    assert (tmp_path / "prefix.hlo").read_text().splitlines()[0] == dumped.read_text().splitlines()[0]

@@ -295,9 +295,13 @@ def _code(recording: Recording, node: str, as_json: bool) -> None:
     for code in codes:
         shown.setdefault((code.module, code.node), []).append(code)
     for first, *others in shown.values():
-        say(f"{first.node} of {first.module}: {first.language}" + (f", {first.file}" if first.file else ""))
+        say(f"{first.node} of {first.module}: {_named(first)}")
         say(*(f"  {line.frame}" for line in first.lines), "", *first.text.expandtabs().splitlines(), "")
-        say(*(f"also {other.language}, {other.file}" for other in others))
+        say(*(f"also {_named(other)}" for other in others))
+
+
+def _named(code: KernelCode) -> str:
+    return ", ".join(filter(None, (code.language, code.file)))
 
 
 def _of_module(rows: list[Row], name: str) -> list[Row]:

@@ -331,7 +331,8 @@ class Diff:
         if (called_a or called_b) and [self._matching.pairs.graph_a[g] for g in called_a] != called_b:
             changes.append(Change("calls", ", ".join(self._graph_names(called_a, new.calls)), ", ".join(new.calls)))
         if (old.control or new.control) and self._controls(x) != set(new.control):
-            changes.append(Change("control", ", ".join(old.control), ", ".join(new.control)))
+            waited = old.control if old.control != new.control else sorted(self._controls(x))
+            changes.append(Change("control", ", ".join(waited), ", ".join(new.control)))
         ga, gb = side_a.graph[x], side_b.graph[y]
         if self._matching.pairs.graph_a[ga] != gb:
             name = side_b.graphs[gb].name
@@ -348,14 +349,23 @@ class Diff:
         return [pairs.b.graphs[gb].name if (gb := pairs.graph_a[g]) >= 0 else f"{pairs.a.graphs[g].name} (removed)" for g in graphs]
 
     def _operand_change(self, x: int, y: int) -> Change:
-        """Both lists of operands. Where other nodes have the same names, the old list has the names that its nodes have in b."""
+        """Both lists of operands. Where other nodes have the same names, the old list has the names that its nodes have in b; if these are
+        the same, too, each has its graph."""
         pairs = self._matching.pairs
         old, new = (", ".join(node.operands) for node in (pairs.a.nodes[x], pairs.b.nodes[y]))
-        if old == new:
-            operands = [edge // TAGS for edge in pairs.a.operands[x]]
-            counterparts = [(pairs.a.nodes[i].id, pairs.counterpart_a[i]) for i in operands]
-            old = ", ".join(pairs.b.nodes[i].id if i >= 0 else f"{name} (removed)" for name, i in counterparts)
+        if old != new:
+            return Change("operands", old, new)
+        operands = [edge // TAGS for edge in pairs.a.operands[x]]
+        counterparts = [(pairs.a.nodes[i].id, pairs.counterpart_a[i]) for i in operands]
+        old = ", ".join(pairs.b.nodes[i].id if i >= 0 else f"{name} (removed)" for name, i in counterparts)
+        if old == new and all(i >= 0 for _, i in counterparts):
+            now = [edge // TAGS for edge in pairs.b.operands[y]]
+            old, new = (", ".join(self._with_graph(i) for i in each) for each in ([i for _, i in counterparts], now))
         return Change("operands", old, new)
+
+    def _with_graph(self, y: int) -> str:
+        side = self._matching.pairs.b
+        return f"{side.nodes[y].id} in {side.graphs[side.graph[y]].name}"
 
     def _controls(self, x: int) -> set[str]:
         """The control predecessors of a node of a, with their names in b."""
@@ -463,7 +473,8 @@ def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:
     for name in {**before, **after}:
         was, now = before.get(name), after.get(name)
         if was != now and not (labels.is_name(name, was) or labels.is_name(name, now)):
-            yield from _attribute_changes(f"attrs.{name}", was, now)
+            changes = _attribute_changes(f"attrs.{name}", was, now)
+            yield from (change for change in changes if change.old != change.new)  # 3 and "3" are one value in two files
     follows = "metadata.op_name" in before or "metadata.op_name" in after
     if old.scope != new.scope and not follows:
         yield Change("scope", "/".join(old.scope), "/".join(new.scope))
@@ -472,9 +483,9 @@ def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:
 def _attribute_changes(name: str, was: Any, now: Any) -> Iterator[Change]:
     """One change, or one for each key where both values are texts of objects; none where these are equal."""
     if isinstance(was, str) and isinstance(now, str):
-        old, new = parsed(was), parsed(now)
-        if old is not None and new is not None:
-            yield from (Change(key, _json(before), _json(after)) for key, before, after in differing(old, new, name))
+        before, after = parsed(was), parsed(now)
+        if before is not None and after is not None:
+            yield from (Change(key, _json(one), _json(other)) for key, one, other in differing(before, after, name))
             return
     yield Change(name, _text(was), _text(now))
 

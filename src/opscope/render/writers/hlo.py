@@ -21,7 +21,17 @@ from opscope.view_options import ViewOptions
 
 _MODULE_WIDE = ("original_value", "origin")
 """Attributes that refer to tables of the whole module, which an extract does not have."""
-_HEADER = ("is_scheduled", "input_output_alias", "buffer_donor", "entry_computation_layout", "replica_count", "num_partitions")
+_HEADER = (
+    "is_scheduled",
+    "input_output_alias",
+    "buffer_donor",
+    "entry_computation_layout",
+    "allow_spmd_sharding_propagation_to_parameters",
+    "allow_spmd_sharding_propagation_to_output",
+    "replica_count",
+    "num_partitions",
+    "frontend_attributes",
+)
 """What passes and the run depend on, if the whole module is written."""
 _FRAME_ID = re.compile(r"\s*\bstack_frame_id=\d+")
 
