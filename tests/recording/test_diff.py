@@ -318,3 +318,34 @@ def test_copies_are_counted_so_that_the_numbers_add_up() -> None:
     difference = diff(a, b)
     assert difference.copied == 1
     assert sum(map(len, a)) + len(difference.added) - len(difference.removed) + difference.copied == sum(map(len, b))
+
+
+def test_a_loop_that_has_a_zero_of_its_own_is_no_fusion_of_the_zeros_before() -> None:
+    """A scatter became a loop; its body compares with zeros, as others did before."""
+    before = """HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[4] broadcast(zero), dimensions={}
+  used = f32[4] add(x, zeros)
+  ROOT scatter = f32[4] custom-call(used), custom_call_target="scatter"
+}
+"""
+    body = """
+body {
+  p = f32[4] parameter(0)
+  z = f32[] constant(0)
+  zs = f32[4] broadcast(z), dimensions={}
+  ROOT most = f32[4] maximum(p, zs)
+}
+condition {
+  c = f32[4] parameter(0)
+  ROOT yes = pred[] constant(true)
+}
+"""
+    after = before.replace("ENTRY", body + "ENTRY").replace(
+        'custom-call(used), custom_call_target="scatter"', "while(used), condition=condition, body=body"
+    )
+    assert diff(parse(before), parse(after)).fusions == ()
+    filled = after.replace("ROOT most = f32[4] maximum(p, zs)", "ROOT most = f32[4] broadcast(z), dimensions={}")
+    assert [id for _, id in diff(parse(before), parse(filled)).fusions[0].old] != []

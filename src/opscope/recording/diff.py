@@ -17,6 +17,7 @@ from opscope.recording.match.indexed_program import TAGS, Labels, Side
 from opscope.recording.match.names import contradictions, names_are_stable
 from opscope.recording.match.pairs import GROUPED
 from opscope.recording.match.places import match_arguments, match_places
+from opscope.recording.match.values import is_filled
 from opscope.recording.model import EITHER, PLACES, Origin
 
 COMPOSED = "composed"
@@ -255,7 +256,8 @@ class Diff:
 
     @cached_property
     def fusions(self) -> tuple[Fusion, ...]:
-        """New nodes that call a new graph, with the old nodes that this graph contains now."""
+        """New nodes that call a new graph, with the old nodes that this graph contains now. Zeros, as the loop that a scatter became also
+        has, are no reason to call it a fusion of those that were there before."""
         pairs, _, derived, _, _, _ = self._matching
         side = pairs.b
         fusions = []
@@ -263,10 +265,15 @@ class Diff:
             fresh = [g for g in called if pairs.graph_b[g] == -1]
             if not fresh or pairs.counterpart_b[y] >= 0 or side.only_calls(y):
                 continue
-            inside = [i for g in fresh for i in side.members(g) if side.nodes[i].role == "op"]
-            old = {pairs.counterpart_b[i] if pairs.counterpart_b[i] >= 0 else derived.get(i, -1): None for i in inside}
-            old.pop(-1, None)
-            if old:
+            origins = {
+                i: pairs.counterpart_b[i] if pairs.counterpart_b[i] >= 0 else derived.get(i, -1)
+                for g in fresh
+                for i in side.members(g)
+                if side.nodes[i].role == "op"
+            }
+            old = {x for x in origins.values() if x >= 0}
+            by_chance = all(is_filled(pairs.a, x) for x in old) and not all(x >= 0 or is_filled(side, i) for i, x in origins.items())
+            if old and not by_chance:
                 fusions.append(Fusion(tuple([self._keys_a[x] for x in sorted(old)]), self._keys_b[y]))
         return tuple(fusions)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from opscope.ops import LOOPS, facts_of, plain_name
 from opscope.program import Node
 from opscope.recording.match.indexed_program import RESULTS, TAGS, Side
-from opscope.recording.match.passing import is_element
+from opscope.recording.match.passing import is_element, is_view
 
 UNKNOWN = -1
 _FARTHEST = 16
@@ -108,6 +108,15 @@ class WorkIndex:
 def is_unknown(node: Node) -> bool:
     """Whether the value of a constant is not said, or only in part: weights of the same shape are not the same."""
     return node.role == "constant" and "..." in str(node.attrs.get("value", "..."))
+
+
+def is_filled(side: Side, i: int) -> bool:
+    """Whether a value takes nothing from the program: one number everywhere, a sequence, or weights."""
+    for _ in range(_FARTHEST):
+        if len(side.operands[i]) != 1 or not is_view(side.nodes[i].op):
+            break
+        i = side.operands[i][0] // TAGS
+    return not side.operands[i] and not side.nodes[i].is_argument
 
 
 def _callees_before_calls(side: Side) -> list[int]:
