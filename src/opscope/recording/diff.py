@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -10,10 +9,10 @@ from typing import Any, NamedTuple
 
 from opscope.gc_pause import without_collecting
 from opscope.naming import checks_keywords
-from opscope.program import Node, NodeKey, Program, TensorType
+from opscope.program import NodeKey, Program
+from opscope.recording.changes import Change, detail_changes, types_text
 from opscope.recording.match import Group, Matcher, Matching
-from opscope.recording.match.attribute_values import differing, parsed
-from opscope.recording.match.indexed_program import TAGS, Labels, Side
+from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.names import contradictions, names_are_stable
 from opscope.recording.match.pairs import GROUPED
 from opscope.recording.match.places import match_arguments, match_places
@@ -22,31 +21,9 @@ from opscope.recording.model import EITHER, PLACES, Origin
 
 COMPOSED = "composed"
 """Ids need no meaning: origins say what became of every node, through all passes between two snapshots."""
-_LONGEST_VALUE = 60
 _CLEARLY = 0.9
 """One of two diffs counts as smaller if its size is below this share of the other's. With correct names, a diff without them can be smaller
 by chance (91 % of the other or more, in all passes of two XLA dumps); with renumbered names it has 71 % or less."""
-
-
-class Change(NamedTuple):
-    """One difference of a node: "op", "type", "attrs.NAME", "operands", "scope", "graph", "calls"."""
-
-    field: str
-    old: str
-    new: str
-
-    def __str__(self) -> str:
-        old, new = self.shortened(_LONGEST_VALUE)
-        return f"{self.field} {old} → {new}"
-
-    def shortened(self, longest: int) -> tuple[str, str]:
-        """Both texts; if one is too long, both are cut to where they differ, with some context before it."""
-        if max(len(self.old), len(self.new)) <= longest:
-            return self.old, self.new
-        shorter = min(len(self.old), len(self.new))
-        same = next((i for i in range(shorter) if self.old[i] != self.new[i]), shorter)
-        start = max(0, same - longest // 6)
-        return _window(self.old, start, longest), _window(self.new, start, longest)
 
 
 class Match(NamedTuple):
@@ -330,8 +307,8 @@ class Diff:
         strict_a, strict_b = self._matching.pairs.labels.of["strict"]
         if strict_a[x] != strict_b[y]:
             if old.outputs != new.outputs:
-                changes.append(Change("type", _types(old.outputs), _types(new.outputs)))
-            changes.extend(_detail_changes(old, new, self._matching.pairs.labels))
+                changes.append(Change("type", types_text(old.outputs), types_text(new.outputs)))
+            changes.extend(detail_changes(old, new, self._matching.pairs.labels))
         if not self._same_operands(side_a.operands[x], side_b.operands[y]):
             changes.append(self._operand_change(x, y))
         called_a, called_b = side_a.calls[x], side_b.calls[y]
@@ -472,43 +449,3 @@ def _program(source: Any) -> Program:
 
 def _keys(side: Side) -> list[NodeKey]:
     return [(side.graphs[g].name, node.id) for g, node in zip(side.graph, side.nodes, strict=True)]
-
-
-def _detail_changes(old: Node, new: Node, labels: Labels) -> Iterator[Change]:
-    """Attributes that differ, except those that only name nodes and graphs, which are compared as what they name."""
-    before, after = old.attrs, new.attrs
-    for name in {**before, **after}:
-        was, now = before.get(name), after.get(name)
-        if was != now and not (labels.is_name(name, was) or labels.is_name(name, now)):
-            changes = _attribute_changes(f"attrs.{name}", was, now)
-            yield from (change for change in changes if change.old != change.new)  # 3 and "3" are one value in two files
-    follows = "metadata.op_name" in before or "metadata.op_name" in after
-    if old.scope != new.scope and not follows:
-        yield Change("scope", "/".join(old.scope), "/".join(new.scope))
-
-
-def _attribute_changes(name: str, was: Any, now: Any) -> Iterator[Change]:
-    """One change, or one for each key where both values are texts of objects; none where these are equal."""
-    if isinstance(was, str) and isinstance(now, str):
-        before, after = parsed(was), parsed(now)
-        if before is not None and after is not None:
-            yield from (Change(key, _json(one), _json(other)) for key, one, other in differing(before, after, name))
-            return
-    yield Change(name, _text(was), _text(now))
-
-
-def _json(value: Any) -> str:
-    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
-
-
-def _window(text: str, start: int, longest: int) -> str:
-    return ("…" if start else "") + text[start : start + longest] + ("…" if len(text) > start + longest else "")
-
-
-def _types(types: tuple[TensorType, ...]) -> str:
-    texts = [f"{type_}{type_.layout}" for type_ in types]
-    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else value if isinstance(value, str) else repr(value)

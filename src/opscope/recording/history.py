@@ -14,7 +14,7 @@ from opscope.program import NodeKey
 from opscope.recording.model import Origin, Recording, Snapshot
 
 if TYPE_CHECKING:
-    from opscope.recording.diff import Change
+    from opscope.recording.changes import Change
 
 FOLLOWER = Plugin("history", "opscope.render.history", "history of nodes")
 CARRIED = "carried"

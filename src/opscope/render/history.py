@@ -11,7 +11,7 @@ from typing import Any
 
 from opscope.plugin import Progress
 from opscope.program import NodeKey, Program
-from opscope.recording.diff import Change
+from opscope.recording.changes import Change
 from opscope.recording.history import CARRIED, Step
 from opscope.recording.model import TAKES_PLACE, Origin, Recording, Snapshot
 from opscope.render.draw import host
