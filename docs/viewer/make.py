@@ -1,11 +1,7 @@
 """Makes the pictures of the viewer for README.md, docs/viewer.md and docs/passes.md: `python docs/viewer/make.py [NAME…]`.
 
 Needs Chromium, `.bench/transformer2_lowered.hlo` and `.bench/transformer24.hlo`, which benchmarks/make_hlo.py makes, and for the
-timeline and the times the sample data next to the repository.
-
-`python docs/viewer/make.py --review DIRECTORY [NAME=SOURCE…]` takes views to look at after a change, which are not kept: in a small
-window, a usual one and on a large screen, light and dark, and comparisons also as a person with deuteranopia sees them. A SOURCE is
-opened as it comes, in addition to the views of REVIEWED.
+timeline and the times the sample data next to the repository. `review.py` takes views to look at after a change.
 """
 
 from __future__ import annotations
@@ -14,14 +10,13 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 import opscope
-from opscope.comparing import load_comparison
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -126,64 +121,6 @@ PICTURES = {
 }
 
 
-SIZES = ((900, 700), (1600, 1000), (3840, 2160))
-
-
-def as_it_comes(page: Page) -> None:
-    """What somebody sees who has just opened the file."""
-
-
-def overlay(page: Page) -> None:
-    """What one pass added and removed, in one picture."""
-    timeline(page)
-    press(page, "Overlay")
-
-
-class Reviewed(NamedTuple):
-    source: str | Path
-    act: Callable[[Page], None] = as_it_comes
-    compared_with: str | Path = ""
-    has_changes: bool = False
-    """Whether colours say what was added and removed."""
-
-
-REVIEWED = {
-    "train_step": Reviewed("src/opscope/examples/train_step.hlo"),
-    "train_step_expanded": Reviewed("src/opscope/examples/train_step.hlo", everything),
-    "compiled": Reviewed(".bench/transformer24.hlo"),
-    "compiled_expanded": Reviewed(".bench/transformer24.hlo", everything),
-    "gradients": Reviewed("src/opscope/examples/detach.json"),
-    "compared": Reviewed("tests/samples/hlo/step_lowered.hlo", compared_with="tests/samples/hlo/step_compiled.hlo", has_changes=True),
-    "priority_fusion": Reviewed(SAMPLES / "xla_gpu_scan_passes.tar.gz", overlay, has_changes=True),
-}
-
-
-def review(browser: Browser, directory: Path, target: Path, sources: list[str]) -> None:
-    target.mkdir(parents=True, exist_ok=True)
-    named = {name: Reviewed(Path(source).resolve()) for name, _, source in (each.partition("=") for each in sources)}
-    for name, view in {**REVIEWED, **named}.items():
-        other = view.compared_with
-        program = load_comparison(str(ROOT / view.source), str(ROOT / other)) if other else load(ROOT / view.source, directory)
-        page_file = directory / f"{name}.html"
-        opscope.save(program, page_file)
-        for suffix, picture in shots(browser, page_file, view):
-            (target / f"{name}-{suffix}.png").write_bytes(picture)
-
-
-def shots(browser: Browser, page_file: Path, view: Reviewed) -> Iterator[tuple[str, bytes]]:
-    for width, height in SIZES:
-        for scheme in ("light", "dark"):
-            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            page.goto(page_file.as_uri())
-            idle(page)
-            view.act(page)
-            yield f"{width}-{scheme}", page.screenshot()
-            if view.has_changes:
-                page.context.new_cdp_session(page).send("Emulation.setEmulatedVisionDeficiency", {"type": "deuteranopia"})
-                yield f"{width}-{scheme}-deuteranopia", page.screenshot()
-            page.close()
-
-
 def load(source: Path, directory: Path) -> opscope.Program | opscope.Recording:
     """A program, the recording of a packed directory of dumps, or the training step of a packed profile."""
     if not source.name.endswith(".tar.gz"):
@@ -198,9 +135,6 @@ def load(source: Path, directory: Path) -> opscope.Program | opscope.Recording:
 def main(names: list[str]) -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as directory:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        if names[:1] == ["--review"]:
-            review(browser, Path(directory), Path(names[1]), names[2:])
-            return
         for name in names or PICTURES:
             picture = PICTURES[name]
             target = Path(directory, f"{name}.html")
