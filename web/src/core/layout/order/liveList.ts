@@ -22,6 +22,8 @@ export class LiveList {
   private created = 1;
   private total = 0;
   private head = -1;
+  /** The place of the first block that has changed since the last `index()`. */
+  private changed = 0;
 
   constructor(elementCount: number) {
     this.next = new Int32Array(elementCount);
@@ -44,6 +46,7 @@ export class LiveList {
     this.place[0] = 0;
     this.offset[0] = 0;
     this.offset[1] = 0;
+    this.changed = 0;
     this.total = 0;
     this.head = -1;
   }
@@ -54,12 +57,15 @@ export class LiveList {
 
   /** Brings the indices up to date. */
   index(): void {
-    let sum = 0;
-    for (let i = 0; i < this.blocks; i++) {
-      this.offset[i] = sum;
-      sum += this.fill[this.order[i]];
+    const { order, fill, offset, blocks } = this;
+    if (this.changed > blocks) return;
+    let sum = offset[this.changed];
+    for (let i = this.changed; i < blocks; i++) {
+      offset[i] = sum;
+      sum += fill[order[i]];
     }
-    this.offset[this.blocks] = sum;
+    offset[blocks] = sum;
+    this.changed = Number.POSITIVE_INFINITY;
   }
 
   indexOf(element: number): number {
@@ -93,6 +99,7 @@ export class LiveList {
       cell = this.cell[anchor] + 1;
       this.link(anchor, element, this.next[anchor]);
     }
+    this.changed = Math.min(this.changed, this.place[block]);
     if (this.fill[block] === CAPACITY) {
       this.split(block);
       if (cell > CAPACITY / 2) {
@@ -117,6 +124,7 @@ export class LiveList {
     const block = this.blockOf[element];
     const base = block * CAPACITY;
     const last = --this.fill[block];
+    this.changed = Math.min(this.changed, this.place[block]);
     for (let i = this.cell[element]; i < last; i++) {
       const moved = this.cells[base + i + 1];
       this.cells[base + i] = moved;

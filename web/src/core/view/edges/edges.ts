@@ -10,18 +10,18 @@ const FIRST_ROOM = 64;
 export class Edges {
   count = 0;
   /** These have room for further edges behind the last, and are replaced by longer ones: never keep one while edges are added. */
-  source: Int32Array = new Int32Array(FIRST_ROOM);
-  target: Int32Array = new Int32Array(FIRST_ROOM);
-  kind: Uint8Array = new Uint8Array(FIRST_ROOM);
-  node: Int32Array = new Int32Array(FIRST_ROOM);
-  output: Int32Array = new Int32Array(FIRST_ROOM);
-  merged: Int32Array = new Int32Array(FIRST_ROOM);
-  distinct: Int32Array = new Int32Array(FIRST_ROOM);
-  bytes: Float64Array = new Float64Array(FIRST_ROOM);
-  sourcePort: Float64Array = new Float64Array(FIRST_ROOM);
-  targetPort: Float64Array = new Float64Array(FIRST_ROOM);
+  source: Int32Array;
+  target: Int32Array;
+  kind: Uint8Array;
+  node: Int32Array;
+  output: Int32Array;
+  merged: Int32Array;
+  distinct: Int32Array;
+  bytes: Float64Array;
+  sourcePort: Float64Array;
+  targetPort: Float64Array;
   /** Which operand of its target the value is, if the order matters and the box does not show it; -1 otherwise. */
-  operand: Int32Array = new Int32Array(FIRST_ROOM);
+  operand: Int32Array;
   /** The values that each edge carries, as positions in the table of outputs, if they are kept. */
   readonly values: number[][] = [];
   private readonly numbers: TripleMap;
@@ -36,6 +36,12 @@ export class Edges {
     private readonly keepsValues = false,
   ) {
     this.numbers = new TripleMap(expected);
+    // Columns of a million edges that grow by doubling would be copied twenty times.
+    const room = Math.max(FIRST_ROOM, expected);
+    [this.source, this.target, this.node, this.output] = Array.from({ length: 4 }, () => new Int32Array(room));
+    [this.merged, this.distinct, this.operand] = Array.from({ length: 3 }, () => new Int32Array(room));
+    [this.bytes, this.sourcePort, this.targetPort] = Array.from({ length: 3 }, () => new Float64Array(room));
+    this.kind = new Uint8Array(room);
   }
 
   /**
