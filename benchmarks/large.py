@@ -126,7 +126,8 @@ def export(source: Path, target: Path, nodes: int) -> Iterator[Figure]:
 
 
 def view(target: Path, nodes: int) -> Iterator[Figure]:
-    from viewer import LONGEST_BLOCK_MS, cpu_seconds, drag, longest_task, moving, opened, press, wheel  # which needs a browser; the programs made here are for machines without one too
+    # These need a browser; the programs made here are for machines without one too.
+    from viewer import LONGEST_BLOCK_MS, cpu_seconds, drag, longest_task, moving, opened, press, wheel
 
     with opened(target) as (page, first):
         yield Figure("first picture", first, "s", "", nodes, at_most=3)
