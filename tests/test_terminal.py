@@ -7,10 +7,11 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from opscope.cli import COMMANDS, main
 from opscope.cli.prompt.names import Names
 from opscope.readers.torch.readable import program_of_text
 from opscope.readers.torch.symbols import symbol_text
+from opscope.recording import processes
 from opscope.recording.dumps.inductor_code import GeneratedCode
+from opscope.serve.recordings import ServedRecording
 from opscope.terminal import one_line, printable
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
@@ -294,6 +297,40 @@ def test_times_and_errors_in_python_are_escaped_too(files: Path, capsys: pytest.
     assert OBEYED.findall(str(refusal.value)) == []
 
 
+def test_an_error_in_a_thread_of_the_server_is_one_line_too(files: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Python prints the traceback of a thread, with the names in it as they are."""
+    path = tmp_path / "run.opscope"
+    shutil.copyfile(files / "run.opscope", path)
+    served = ServedRecording("run", lambda: opscope.open_recording(path), opscope.open_recording(path), path)
+
+    def fail(_: object) -> None:
+        raise ValueError(f"no such thing as {EVIL}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("opscope.serve.recordings.compared", fail)
+        served.answer("passes", 0, {})
+        assert served._comparing is not None
+        served._comparing.join()
+    printed = capfd.readouterr().err
+    assert printed.startswith("opscope: internal error at test_terminal.py:") and printed.count("\n") == 1
+    assert OBEYED.findall(printed) == []
+
+
+def test_an_error_in_a_child_is_one_line_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stream:
+        def __init__(self, content: bytes = b"") -> None:
+            self.buffer = io.BytesIO(content)
+
+    def fail(question: str) -> bytes:
+        raise ValueError(f"no such thing as {question}")
+
+    answers = Stream()
+    monkeypatch.setattr(sys, "stdin", Stream(b"\x1b[2J\0"))
+    monkeypatch.setattr(sys, "stdout", answers)
+    processes.serve(fail)
+    assert answers.buffer.getvalue()[:1] == b"-" and b"ValueError: no such thing as" in answers.buffer.getvalue()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize(
     "command", ["info a.json", "info a.json --json", "export a.json -o - --to json", "export a.json -o /dev/full --to json"]
@@ -327,7 +364,21 @@ def test_python_does_not_warn_of_a_strangers_code(read: Callable[[str], object],
     assert warned == []
 
 
-PRINTS = {"echo", "secho", "echo_via_pager", "prompt", "confirm", "progressbar", "print_exc", "print_exception", "print_stack"}
+PRINTS = {
+    "print",
+    "print_tb",
+    "print_last",
+    "dump_traceback",
+    "echo",
+    "secho",
+    "echo_via_pager",
+    "prompt",
+    "confirm",
+    "progressbar",
+    "print_exc",
+    "print_exception",
+    "print_stack",
+}
 ALLOWED = {
     "terminal.py": "the module that prints",
     "cli/progress.py": "progress bars of rich, whose text is from `one_line`",
@@ -337,32 +388,41 @@ ALLOWED = {
     "readers/mlir.py": "a child process, whose standard output is a pipe to its parent",
     "render/draw/host.py": "a child process, whose standard output is a pipe to its parent",
 }
-FROM = {"sys": ("stdout", "stderr", "__stdout__", "__stderr__"), "pprint": ("pprint",), "os": ("write", "system"), "ast": ("parse",)}
 HARMLESS = {"isatty", "flush", "fileno"}
+TERMINALS = {"/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2"}
 
 
 OF_MODULES = {
-    "os": {"write", "system"},
+    "os": {"write", "system", "popen"},
     "ast": {"parse"},
     "logging": {"debug", "info", "warning", "error", "critical", "exception", "log", "getLogger", "basicConfig"},
-    "sys": {"__stdout__", "__stderr__"},
+    "sys": {"__stdout__", "__stderr__", "excepthook"},
+    "threading": {"excepthook"},
+    "pprint": {"pprint"},
+    "warnings": {"warn", "warn_explicit", "showwarning"},
 }
 """Of `ast`: Python warns of code on standard error."""
+IMPORTED = {"sys": {"stdout", "stderr"}, **{module: set() for module in ("traceback", "click", "builtins", "faulthandler")}}
 
 
 def ways_to_print(tree: ast.AST) -> Iterator[str]:
     parents = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
+    modules = OF_MODULES.keys() | IMPORTED.keys()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "print":
             yield f"line {node.lineno}: print"
         if isinstance(node, ast.Attribute) and node.attr in PRINTS:
             yield f"line {node.lineno}: .{node.attr}"
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in OF_MODULES.get(node.value.id, ()):
-            yield f"line {node.lineno}: {node.value.id}.{node.attr}"
-        if isinstance(node, ast.ImportFrom) and (
-            (node.module or "").partition(".")[0] == "rich" or {each.name for each in node.names} & {*FROM.get(node.module or "", ())}
-        ):
-            yield f"line {node.lineno}: from {node.module}"
+            use = parents[node]
+            if not (node.attr == "warn" and isinstance(use, ast.Call) and use.args and is_escaped(use.args[0])):
+                yield f"line {node.lineno}: {node.value.id}.{node.attr}"
+        if isinstance(node, ast.ImportFrom):
+            ways = {*OF_MODULES.get(node.module or "", ()), *IMPORTED.get(node.module or "", ()), *PRINTS}
+            if (node.module or "").partition(".")[0] == "rich" or {each.name for each in node.names} & ({*ways, "*"}):
+                yield f"line {node.lineno}: from {node.module}"
+        if isinstance(node, ast.Import) and any(each.name in modules and each.asname for each in node.names):
+            yield f"line {node.lineno}: import as"
         if (
             isinstance(node, ast.Attribute)
             and node.attr in ("stdout", "stderr")
@@ -372,13 +432,27 @@ def ways_to_print(tree: ast.AST) -> Iterator[str]:
             use = parents[node]
             if not (isinstance(use, ast.Attribute) and use.attr in HARMLESS):
                 yield f"line {node.lineno}: sys.{node.attr}"
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "input"
-            and not isinstance(node.args[0], ast.Constant)
-        ):
-            yield f"line {node.lineno}: input"
+        if isinstance(node, ast.Constant) and node.value in TERMINALS:
+            yield f"line {node.lineno}: {node.value}"
+        if isinstance(node, ast.Call):
+            yield from ways_of_a_call(node, modules)
+
+
+def ways_of_a_call(node: ast.Call, modules: Set[str]) -> Iterator[str]:
+    name = ast.unparse(node.func)
+    first = node.args[0] if node.args else None
+    if name == "input" and not isinstance(first, ast.Constant):
+        yield f"line {node.lineno}: input"
+    if name in ("sys.exit", "exit", "SystemExit") and isinstance(first, ast.JoinedStr | ast.Name):
+        yield f"line {node.lineno}: {name} with a text"
+    if name == "getattr" and isinstance(first, ast.Name) and first.id in modules:
+        yield f"line {node.lineno}: getattr of {first.id}"
+    if name == "importlib.import_module" and isinstance(first, ast.Constant) and first.value in modules:
+        yield f"line {node.lineno}: import of {first.value!r}"
+
+
+def is_escaped(text: ast.expr) -> bool:
+    return isinstance(text, ast.Call) and ast.unparse(text.func) in ("one_line", "printable")
 
 
 @pytest.mark.slow
@@ -395,8 +469,12 @@ def test_the_search_for_prints_finds_them() -> None:
     planted = (
         "print(1)", "f(print)", "click.echo(x)", "sys.stdout.write(x)", "f(file=sys.stderr)", "traceback.print_exc()", "input(x)",
         "os.write(1, x)", "from sys import stderr", "sys.__stdout__.write(x)", "logging.getLogger(x).warning(y)", "ast.parse(x)",
-        "from rich import print as p", "from rich.console import Console", "from pprint import pprint",
+        "from rich import print as p", "from rich.console import Console", "from pprint import pprint", "builtins.print(x)",
+        "from builtins import print as p", "from click import echo", "from traceback import print_exc", "import sys as system",
+        "from logging import getLogger", "warnings.warn(x)", "from warnings import warn", "sys.exit(f'{x}')", "raise SystemExit(f'{x}')",
+        "getattr(sys, 'stdout').write(x)", "open('/dev/tty', 'w').write(x)", "from sys import *", "pprint.pprint(x)", "os.popen(x)",
     )  # fmt: skip
     for code in planted:
         assert list(ways_to_print(ast.parse(code))), code
-    assert not list(ways_to_print(ast.parse('sys.stdout.isatty(); input("> ")')))
+    for code in ('sys.stdout.isatty(); input("> ")', "warnings.warn(one_line(x), stacklevel=2)", "sys.exit(main())"):
+        assert not list(ways_to_print(ast.parse(code))), code

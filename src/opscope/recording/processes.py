@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from opscope.child import child_environment, python_command
-from opscope.errors import OpscopeError
+from opscope.errors import OpscopeError, error_line
 
 _LENGTH = struct.Struct("<Q")
 
@@ -90,6 +90,8 @@ def serve(answer: Callable[[str], bytes]) -> None:
             sign, data = b"+", answer(question.decode("utf-8", "surrogateescape"))
         except (OpscopeError, OSError) as error:
             sign, data = b"-", str(error).encode("utf-8", "replace")
+        except Exception as error:  # Python would print a traceback with the names of the file as they are
+            sign, data = b"-", error_line(error).encode("utf-8", "replace")
         answers.write(sign + _LENGTH.pack(len(data)) + data)
         answers.flush()
         question = b""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from opscope.analysis.roofline import estimated_for
 from opscope.analysis.source_files import recorded_texts
-from opscope.errors import OpscopeError
+from opscope.errors import OpscopeError, error_line
 from opscope.memory.pass_peaks import PassPeak, pass_peaks
 from opscope.program import Program
 from opscope.recording.kernel_code import CodeFiles, code_json
@@ -32,6 +32,7 @@ from opscope.render.wire.recording import pass_rows
 from opscope.serve.packed_programs import PackedPrograms
 from opscope.serve.source_files import source_answer
 from opscope.serve.sources import Served, what_if
+from opscope.terminal import say
 
 JSON, BYTES = "application/json", "application/octet-stream"
 
@@ -134,6 +135,13 @@ class ServedRecording(Served):
             self._comparing.start()
 
     def _compare_all(self, rows: list[Row | None], recording: Recording) -> None:
+        """What the thread does. Python would print the traceback of an error in it, with the names of the file as they are."""
+        try:
+            self._compare_each(rows, recording)
+        except Exception as error:
+            say(error_line(error), err=True)
+
+    def _compare_each(self, rows: list[Row | None], recording: Recording) -> None:
         if recording.file is None:
             for snapshot in recording:
                 if rows is self._rows:
