@@ -95,10 +95,12 @@ def test_files_before_and_after_a_step_are_one_module(tmp_path: Path) -> None:
 
 
 def test_a_directory_laid_out_as_that_of_vllm_is_a_recording(tmp_path: Path) -> None:
-    """The names that vLLM and depyf give to files (read in their sources, August 2026), with graphs that depyf wrote for torch.compile."""
+    """The names that vLLM and depyf give to files (vLLM 0.33 and depyf 0.20, read in
+    their sources), with graphs that depyf wrote for torch.compile. Dynamo inserts runtime checks before it hands over what it traced."""
     traced, before, after = (DEPYF[f"__compiled_fn_1.{stage}.0.py"] for stage in ("BEFORE_PRE_GRAD", "Joint_graph", "AFTER_POST_GRAD"))
     texts = {
-        "Captured_Graph.0": traced, "before_split.0": traced, "after_split.0": traced,
+        "pre_insert_deferred_runtime_asserts___compiled_fn_1_50a3.0": traced, "__compiled_fn_1_50a3.0": traced,
+        "before_split.0": traced, "pre_split_module.0": traced, "post_split_module.0": traced, "after_split.0": traced,
         "BEFORE_POST_GRAD.0": before, "AFTER_POST_GRAD.0": after, "BEFORE_POST_GRAD.1": before, "AFTER_POST_GRAD.1": after,
         "post_grad.0.NoOpEliminationPass.before.0": before, "post_grad.0.NoOpEliminationPass.after.0": after,
         "post_grad.10.FixFunctionalizationPass.before.0": after, "post_grad.2.PostCleanupPass.before.0": after,
@@ -107,6 +109,7 @@ def test_a_directory_laid_out_as_that_of_vllm_is_a_recording(tmp_path: Path) -> 
         (tmp_path / rank).mkdir()
         for name, text in texts.items():
             (tmp_path / rank / f"__compiled_fn_1.{name}.py").write_text(text)
+        (tmp_path / rank / "patterns.RMSNormQuantFusionPass.0.py").write_text("from torch._inductor.pattern_matcher import *\n")
         (tmp_path / rank / "transformed_code.py").write_text("def __transformed_code_0_for_forward(self, x):\n    return x\n")
     recording = open_recording(str(tmp_path))
     modules = ["__compiled_fn_1", "__compiled_fn_1 piece 0", "__compiled_fn_1 piece 1"]
@@ -120,8 +123,16 @@ def test_a_directory_laid_out_as_that_of_vllm_is_a_recording(tmp_path: Path) -> 
         "before FixFunctionalizationPass",
         "after post-grad passes",
     ]
-    assert [snapshot.name for snapshot in recording[:3]] == ["as Dynamo traced it", "before the split", "after the split"]
-    assert recording.skipped == [f"{rank}/transformed_code.py: not an fx graph" for rank in ("rank_0_dp_0", "rank_1_dp_0")]
+    assert [snapshot.name for snapshot in recording[:6]] == [
+        "before runtime checks",
+        "as Dynamo traced it",
+        "before the split",
+        "before split_module",
+        "after split_module",
+        "after the split",
+    ]
+    others = ("patterns.RMSNormQuantFusionPass.0.py", "transformed_code.py")
+    assert recording.skipped == [f"{rank}/{name}: not an fx graph" for rank in ("rank_0_dp_0", "rank_1_dp_0") for name in others]
     alone = open_recording(str(tmp_path / "rank_0_dp_0"))
     assert alone.modules == modules
 

@@ -33,13 +33,13 @@ _SIGNATURE = re.compile(r"def forward\((?P<inputs>[^\n]+)")
 _RANK = re.compile(r"rank_\d+(?:_dp_\d+)?")
 _OWN_PASS = re.compile(r"post_grad(?:\.(?P<at>\d+))?\.(?P<name>.+)\.(?P<when>before|after)")
 _STAGES = {
+    "pre_insert_deferred": ("", "before runtime checks"),
     "__compiled_fn": ("", "as Dynamo traced it"),
     "captured_graph": ("", "as Dynamo traced it"),
     "before_split": ("", "before the split"),
     "pre_split_module": ("", "before split_module"),
     "post_split_module": ("", "after split_module"),
     "after_split": ("", "after the split"),
-    "pre_insert_deferred": ("", "before runtime checks"),
     "before_pre_grad": ("", "before pre-grad passes"),
     "after_pre_grad": ("", "after pre-grad passes"),
     "tensorify_python_scalars": ("", "tensorify_python_scalars"),
