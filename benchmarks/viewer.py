@@ -6,7 +6,8 @@ Opens one-file pages of the transformer training graph, of the compiled 24-layer
 benchmarks/make_hlo.py) and of 100,000 boxes, and prints the time to the first picture, of Expand all and of Flatten (both with repeats
 shown one by one, so that every node is drawn), the frames while panning and zooming, and the longest time the page did not answer. A
 press ends when the page is idle; that is 150 ms after the camera has stopped, when its place is written into the address. Other work on
-the machine makes all of them longer, but hardly the CPU time of the longest block, which is printed beside it. If Model
+the machine makes all of them longer, but hardly the CPU time of the longest block, which is printed beside it. Browsers tell of blocks of
+50 ms and more; 0 means that there was none. If Model
 Explorer and Netron are installed, they get the same graphs in the same run. A figure that misses its target is printed with the target.
 """
 
