@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from opscope.analysis.derivatives import OWN_RESULT
 from opscope.analysis.origins import CALL, EVIDENCE, LINE, SCOPE, Key, Origin, level_of
 from opscope.ops import facts_of, plain_name
-from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, Node, NodeKey
+from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, Node, NodeColumns, NodeKey
 
 _MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
@@ -107,7 +107,6 @@ class Part:
     def __init__(self, graph: Graph, is_entry: bool) -> None:
         self.graph = graph
         self.is_entry = is_entry
-        self.nodes = {node.id: node for node in graph}
         self.arguments = {name for name, role in zip(graph.ids, graph.roles, strict=True) if role in ARGUMENT_ROLES}
         self.own: dict[str, Forward] = {}
         """Forward nodes of this graph."""
@@ -124,11 +123,16 @@ class Part:
         """What a node is the value of: itself, if nothing else is known."""
         return self.forward.get(name) or self.same_argument.get(name) or (self.graph.name, name)
 
+    def op_of(self, name: str) -> str:
+        """The operation of a node, without making the node: those of a large graph are columns."""
+        nodes, place = self.graph.nodes, self.graph.position[name]
+        return nodes.ops[place] if isinstance(nodes, NodeColumns) else nodes[place].op
+
     def forget(self) -> None:
         """Give the memory back, once nobody asks any more."""
         for forward in self.own.values():
             forward.unit, forward.sources, forward.values = (), None, None
-        for known in (self.nodes, self.own, self.forward, self.repeated, self.steps):
+        for known in (self.own, self.forward, self.repeated, self.steps):
             known.clear()
 
 
@@ -257,7 +261,7 @@ class ForwardIndex:
             return []
         results = [each for each in results if not _is_numerator(part, node, each)]
         results.sort(key=lambda each: (each.part.graph.name, each.part.graph.position[each.node.id]))
-        added = any(plain_name(part.nodes[name].op) in _SUMS for name, _ in node.inputs if name in part.steps)
+        added = any(plain_name(part.op_of(name)) in _SUMS for name, _ in node.inputs if name in part.steps)
         return results if added else [each for each in results if sum(not user.helper for user in each.users()) < 2]
 
     def _differentiated(
@@ -354,7 +358,7 @@ def _is_numerator(part: Part, node: Node, result: Forward) -> bool:
     """Whether a node goes on with a product of the derivative of a division by b, db = -dy / b² · a, and the result is a."""
     for name, _ in node.inputs:
         step = part.steps.get(name)
-        if step and plain_name(part.nodes[name].op) in _PRODUCTS:
+        if step and plain_name(part.op_of(name)) in _PRODUCTS:
             quotients = (each for each in step.forward if plain_name(each.node.op) in _QUOTIENTS)
             if any(each.read[:1] == (result.node.id,) for each in quotients):
                 return True
@@ -427,7 +431,7 @@ def _reshaped(part: Part, node: Node) -> list[Shape]:
     if not node.outputs:
         return []
     leaving = node.outputs[0].shape
-    arriving = [part.nodes[name].outputs for name, _ in node.inputs if name not in part.forward]
+    arriving = [part.graph.types_of(name) for name, _ in node.inputs if name not in part.forward]
     return [outputs[0].shape for outputs in arriving if outputs and outputs[0].shape != leaving]
 
 
@@ -437,8 +441,8 @@ def _is_transposed(node: Node, reshaped: Sequence[Shape], forward: Forward) -> b
     results = forward.node.outputs
     if not results or results[0].shape not in reshaped:
         return False
-    nodes, shape = forward.part.nodes, node.outputs[0].shape
-    operands = [nodes[name].outputs for name in forward.read]
+    shape = node.outputs[0].shape
+    operands = map(forward.part.graph.types_of, forward.read)
     return any(bool(outputs) and outputs[0].shape == shape for outputs in operands)
 
 
@@ -450,7 +454,7 @@ def _alike(part: Part, node: Node, origin: Origin, feeding: Iterable[Forward]) -
     for each in feeding:
         if each.origin.primitive == primitive or (negates and plain_name(each.node.op) in _DIFFERENCES):
             if shapes is None:
-                arriving = [part.nodes[name].outputs for name, _ in node.inputs if name in part.steps]
+                arriving = [part.graph.types_of(name) for name, _ in node.inputs if name in part.steps]
                 shapes = [outputs[0].shape for outputs in arriving if outputs]
             if each.node.outputs and each.node.outputs[0].shape in shapes:
                 return [each]

@@ -84,7 +84,7 @@ def _linked(program: Program) -> _Links:
         graph = program[name]
         part = index.parts[name] = Part(graph, name == program.entry)
         helpers = _helpers(graph, origins_here)
-        for node, origin, helper in zip(part.nodes.values(), origins_here, helpers, strict=True):
+        for node, origin, helper in zip(graph, origins_here, helpers, strict=True):
             if origin.direction == FORWARD and node.role != "constant":
                 index.add(part, node, origin, helper)
     links: dict[NodeKey, tuple[Forward, ...]] = {}
@@ -103,7 +103,7 @@ def _linked(program: Program) -> _Links:
         receives = values.receives(graph) or RECOMPUTED in parts_of_step[graph.name]
         if values.only_indexes(graph) or not (receives or BACKWARD in parts_of_step[graph.name]):
             continue
-        for node, origin in zip(part.nodes.values(), origins_here, strict=True):
+        for node, origin in zip(graph, origins_here, strict=True):
             if node.role == "constant":
                 continue  # StableHLO names them after what they are for; they differentiate and repeat nothing
             if receives and values.passes_on(graph, node) and _is_passed_on(index, values, part, node):
@@ -149,7 +149,7 @@ def _is_passed_on(index: ForwardIndex, values: CalledValues, part: Part, node: N
     if name in source.forward:
         part.forward[node.id] = source.forward[name]
     elif name in source.arguments:
-        is_tuple = len(source.nodes[name].outputs) > 1
+        is_tuple = len(source.graph.types_of(name)) > 1
         part.same_argument[node.id] = (graph, f"{name}#{output}") if is_tuple else source.same_argument.get(name, (graph, name))
     else:
         return False

@@ -26,7 +26,7 @@ class Repeats:
     def add_unmarked(self, part: Part, origins: Sequence[Origin]) -> None:
         """Nodes of no half may be repeated too: JAX computes what does not depend on the arguments of a loop before it, and without the
         names around the loop. Their line is the evidence."""
-        for node, origin in zip(part.nodes.values(), origins, strict=True):
+        for node, origin in zip(part.graph, origins, strict=True):
             if not origin.direction and node.role == "op" and CALL in origin.levels:
                 self._unmarked[origin.key(CALL), origin.primitive].append(Forward(part, node, origin, False))
 
@@ -70,10 +70,9 @@ class Repeats:
         forward = repeated.node
         if forward.op != node.op or len(forward.inputs) != len(node.inputs) or not _gives_the_same(node, forward):
             return None
-        nodes = repeated.part.nodes
         agreeing = 0
         for (name, _), ref, operand in zip(node.inputs, forward.inputs, operands, strict=True):
-            ours, theirs = part.nodes[name], nodes[ref[0]]
+            ours, theirs = part.graph[name], repeated.part.graph[ref[0]]
             if "constant" in (ours.role, theirs.role):
                 if (ours.role, ours.attrs.get("value")) != (theirs.role, theirs.attrs.get("value")):
                     return None
@@ -98,7 +97,7 @@ def _are_equal_constants(part: Part, node: Node, forward_part: Part, forward: No
             return node.attrs.get("value") == forward.attrs.get("value")
         if not len(node.inputs) == len(forward.inputs) == 1:
             return False
-        node, forward = part.nodes[node.inputs[0][0]], forward_part.nodes[forward.inputs[0][0]]
+        node, forward = part.graph[node.inputs[0][0]], forward_part.graph[forward.inputs[0][0]]
     return False
 
 
