@@ -14,15 +14,16 @@ import opscope.native.bulk
 import opscope.native.reading
 import opscope.program.columns
 import opscope.readers.hlo.body
+import opscope.render.wire.own_text
 from opscope import OpscopeError, native
 from opscope.analysis.cost import Cost, CostModel
 from opscope.analysis.enrich import enrich
 from opscope.analysis.moved import output_sizes
 from opscope.loading import load_all
-from opscope.program import Graph, NodeColumns, Program
+from opscope.program import Graph, NodeColumns, Program, links_of
 from opscope.readers.hlo import parse_hlo
 from opscope.recording.store.line_templates import line_of
-from opscope.render.wire.program import encode_wire
+from opscope.render.wire.program import ProgramWriter, encode_wire
 
 HLO = sorted((Path(__file__).resolve().parent / "samples" / "hlo").glob("*.hlo"))
 
@@ -296,3 +297,26 @@ def test_a_node_of_a_large_graph_takes_250_bytes(as_columns: pytest.MonkeyPatch)
         assert tracemalloc.get_traced_memory()[0] / programs[0].node_count < 250
     finally:
         tracemalloc.stop()
+
+
+def test_of_a_large_step_no_index_is_left_and_little_is_known_of_lines(as_columns: pytest.MonkeyPatch) -> None:
+    """Of a million nodes, both would take a tenth of the memory of a page."""
+    as_columns.setattr(opscope.render.wire.own_text, "_MOST_KNOWN", 8)
+    layers = range(1, 60)
+    forward = [f'  %f.{i} = f32[8]{{0}} tanh(%f.{i - 1}), metadata={{op_name="jit(t)/jvp(layer_{i})/tanh"}}\n' for i in layers]
+    backward = [
+        f'  %b.{i} = f32[8]{{0}} multiply(%b.{i + 1}, %f.{i}), metadata={{op_name="jit(t)/transpose(jvp(layer_{i}))/mul"}}\n'
+        for i in reversed(layers)
+    ]
+    weights = [f'  %w.{i} = f32[8]{{0}} parameter({i}), metadata={{op_name="params[{i}]"}}\n' for i in layers]
+    ends = "  %f.0 = f32[8]{0} parameter(0)\n", "  %b.60 = f32[8]{0} negate(%f.59)\n"
+    text = f"HloModule jit_t\n\nENTRY %main {{\n{ends[0]}{''.join([*weights, *forward])}{ends[1]}{''.join(backward)}}}\n"
+    (program,) = parse_hlo(text)
+    enriched = enrich(program)
+    writer = ProgramWriter(own_text=True)
+    writer.add(0, enriched)
+    assert len(links_of(enriched.main.nodes)) == len(layers)
+    assert not {"position", "users"} & {*vars(program.main), *vars(enriched.main)}
+    assert writer.own_text is not None and writer.own_text._line_templates.size <= 9
+    as_columns.undo()
+    assert writer.finish(program.name) == encode_wire(enrich(parse_hlo(text)[0]), own_text=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain, islice, repeat
 from operator import sub
 
 from opscope.ops import BARRIERS, facts_of, plain_name
-from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, UPDATE, Graph, Program, details_of
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, UPDATE, Graph, NodeColumns, Program, details_of
 
 
 def directions(
@@ -24,6 +24,7 @@ def directions(
         attribute_directions = {name: [str(node.attrs.get(DIRECTION_ATTR, "")) for node in program[name]] for name in names}
     if not any(BACKWARD in marks for marks in attribute_directions.values()):
         return {name: [""] * len(marks) for name, marks in attribute_directions.items()}
+    calling: dict[str, Mapping[str, int]] = {}
     for graph in reversed(program.callees_first()):
         if graph.name not in attribute_directions:
             continue
@@ -32,11 +33,19 @@ def directions(
         inherited = ""
         if callers:
             caller_graph, caller = callers[0]
-            inherited = attribute_directions[caller_graph][program[caller_graph].position[caller]]
+            if caller_graph not in calling:
+                calling[caller_graph] = _calling(program[caller_graph])
+            inherited = attribute_directions[caller_graph][calling[caller_graph][caller]]
         _spread(graph, marks, inherited)
         if RECOMPUTED in marks:
             _mark_barriers(graph, marks)
     return attribute_directions
+
+
+def _calling(graph: Graph) -> Mapping[str, int]:
+    """The positions of the nodes that call graphs, at least. An index of all nodes of a large graph takes as much memory as their ids."""
+    nodes = graph.nodes
+    return {nodes.ids[i]: i for i in nodes.calls} if isinstance(nodes, NodeColumns) else graph.position
 
 
 def _mark_barriers(graph: Graph, marks: list[str]) -> None:

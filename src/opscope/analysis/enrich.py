@@ -42,8 +42,8 @@ def enrich(program: Program, *, snapshot: bool = False) -> Program:
     if cached is not None:
         return cached
     enriched = _after(program, _STEPS_OF_A_SNAPSHOT if snapshot else _STEPS)
-    _forget_users(program)
-    _forget_users(enriched)
+    _forget_indexes(program)
+    _forget_indexes(enriched)
     vars(program)[key] = vars(enriched)[key] = enriched
     return enriched
 
@@ -65,11 +65,13 @@ def _after(program: Program, steps: Iterable[Callable[[Program], Program]]) -> P
     return program
 
 
-def _forget_users(program: Program) -> None:
-    """Nothing that shows or saves a program asks who uses a value, and of a large graph that index takes as much memory as the nodes."""
+def _forget_indexes(program: Program) -> None:
+    """Nothing that shows or saves a program asks where all nodes are and who uses their values, and of a large graph these indexes take as
+    much memory as the nodes."""
     for graph in program:
         if isinstance(graph.nodes, NodeColumns):
-            vars(graph).pop("users", None)
+            for index in _INDEXES:
+                vars(graph).pop(index, None)
 
 
 def _keep_indexes(before: Program, after: Program) -> None:

@@ -22,6 +22,8 @@ from opscope.program.node import Node
 from opscope.program.own_text import OwnText
 from opscope.program.values import ARGUMENT_ROLES, EMPTY, PRINTED, NodeKey, Path, Role, TensorType, ValueRef
 
+_FEW = 16
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -68,6 +70,13 @@ class Graph:
     def position(self) -> Mapping[str, int]:
         """The index of each id in `nodes`."""
         return MappingProxyType(dict(zip(self.ids, range(len(self.nodes)), strict=True)))
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """The positions of these nodes. For a few of a very large graph, no index is made of all of them."""
+        nodes = self.nodes
+        if isinstance(nodes, NodeColumns) and len(names) <= _FEW and "position" not in vars(self):
+            return list(map(nodes.ids.index, names))
+        return list(map(self.position.__getitem__, names))
 
     @property
     def operands(self) -> tuple[Sequence[int], Sequence[int]]:

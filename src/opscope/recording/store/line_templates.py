@@ -36,6 +36,11 @@ class LineTemplates:
         self._operands: dict[int, str] = {0: ""}
         """By their number, the marks of operands that differ."""
 
+    @property
+    def size(self) -> int:
+        """How many details have been learnt."""
+        return len(self._values)
+
     def knows(self, details: int) -> bool:
         return details in self._values
 

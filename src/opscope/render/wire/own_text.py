@@ -17,6 +17,8 @@ _MOST_TEXT = 16 << 20
 """A page with more text than this would be slow to open. It shows nodes in opscope's own form, and a server the text."""
 
 _BATCH = 4096
+_MOST_KNOWN = 1 << 14
+"""Of so many details, what their lines have in common is remembered. In a very large program, few come again."""
 
 
 class TextWriter:
@@ -46,6 +48,8 @@ class TextWriter:
 
     def _template(self, line: str, node: Node, details: int) -> str:
         if not self._line_templates.knows(details):
+            if self._line_templates.size > _MOST_KNOWN:
+                self._line_templates = LineTemplates()
             self._line_templates.learn(details, node.details.attrs)
         return self._line_templates.template(line, node, details)
 
@@ -61,30 +65,31 @@ class TextWriter:
         that it has all that differs as a mark."""
         kinds = map(descriptions.kind_of.__getitem__, details)
         counts = array("I", map(sub, islice(nodes.starts, 1, None), nodes.starts))
-        keys = list(zip(map(id, nodes.outputs), nodes.ops, counts, kinds, strict=True))
+        firsts: dict[tuple[int, str, int, int], int] = {}
+        """By key, the first node that has it. Keys of nodes would take a tenth of all memory; these are numbers."""
+        key_of = array("I", map(firsts.setdefault, zip(map(id, nodes.outputs), nodes.ops, counts, kinds, strict=True), range(len(nodes))))
         templates: dict[int, str] = {}
-        alone = {i for i in range(len(keys)) if lines.is_odd(i)}
+        alone = {i for i in range(len(nodes)) if lines.is_odd(i)}
         sources, starts = nodes.sources, nodes.starts
         alone.update(i for i, count in enumerate(counts) if count > 1 and len({*sources[starts[i] : starts[i + 1]]}) < count)
         open_keys = set()
-        for key, i in dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True)).items():
+        for (_, _, _, kind), i in firsts.items():
             line = lines.line(i)
             templates[i] = self._template(line, nodes[i], details[i])
-            kind = descriptions.kinds[key[3]]
-            if i in alone or not _has_marks(templates[i], line, nodes.details[i], kind.varying):
-                open_keys.add(key)
+            if i in alone or not _has_marks(templates[i], line, nodes.details[i], descriptions.kinds[kind].varying):
+                open_keys.add(i)
         if open_keys:
-            alone.update(i for i, key in enumerate(keys) if key in open_keys)
-        number_of: dict[tuple[int, str, int, int], int] = {}
+            alone.update(i for i, key in enumerate(key_of) if key in open_keys)
+        number_of: dict[int, int] = {}
         own: dict[int, int] = {}
         for i in sorted({*templates, *alone}):
             template = templates.get(i)
             if template is None:
                 template = self._template(lines.line(i), nodes[i], details[i])
-            own[i] = number_of[keys[i]] = self._number(template)
+            own[i] = number_of[key_of[i]] = self._number(template)
             if self._size > _MOST_TEXT:
                 return []
-        numbers = list(map(number_of.__getitem__, keys))
+        numbers = list(map(number_of.__getitem__, key_of))
         for i in alone:
             numbers[i] = own[i]
         return numbers

@@ -8,6 +8,7 @@ graphs. A pass that changes ten nodes costs ten rows. Strings, types, groups and
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, TypeAlias
@@ -105,11 +106,11 @@ class ProgramWriter:
         head = {"name": program.name, "entry": list(program.graphs).index(program.entry)}
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
 
-    def _seats(self, trees: dict[int, GroupTree]) -> list[int]:
+    def _seats(self, trees: dict[int, GroupTree]) -> array[int]:
         """The seat of each node; `trees` are by the numbers of their groupings."""
         columns = [self._path_numbers(trees[number]) if number in trees else repeat(-1) for number in range(max(trees) + 1)]
         seats = self.seats
-        return [seats.setdefault(paths, len(seats)) for paths in zip(*columns, strict=False)]
+        return array("i", (seats.setdefault(paths, len(seats)) for paths in zip(*columns, strict=False)))
 
     def _path_numbers(self, tree: GroupTree) -> list[int]:
         """The group of each node, as a number in the shared tree of paths."""
@@ -118,7 +119,7 @@ class ProgramWriter:
             numbers.append(self.paths.child(numbers[parent] if parent >= 0 else -1, name))
         return [numbers[group] if group >= 0 else -1 for group in tree.of_node]
 
-    def _graph(self, program: Program, graph: Graph, values: CalledValues, seats: list[int], metrics: list[int]) -> int:
+    def _graph(self, program: Program, graph: Graph, values: CalledValues, seats: Sequence[int], metrics: list[int]) -> int:
         columns = self._columns(program, graph, values, seats, metrics)
         numbers: Iterable[int]
         if self.row_numbers is None:
@@ -127,7 +128,8 @@ class ProgramWriter:
             numbers = range(first, len(self.nodes))
         else:
             numbers = [self._row_number(row, self.row_numbers) for row in columns.rows()]
-        outputs = tuple([number for name, index in graph.outputs for number in (graph.position[name], index)])
+        places = graph.places([name for name, _ in graph.outputs])
+        outputs = tuple([number for place, (_, index) in zip(places, graph.outputs, strict=True) for number in (place, index)])
         return self.graphs.setdefault((self.strings[graph.name], tuple(runs(numbers)), outputs), len(self.graphs))
 
     def _row_number(self, row: Row, row_numbers: dict[Row, int]) -> int:
@@ -136,7 +138,7 @@ class ProgramWriter:
             number = row_numbers[row] = self.nodes.add(row)
         return number
 
-    def _columns(self, program: Program, graph: Graph, values: CalledValues, seats: list[int], metrics: list[int]) -> GraphColumns:
+    def _columns(self, program: Program, graph: Graph, values: CalledValues, seats: Sequence[int], metrics: list[int]) -> GraphColumns:
         """The rows of a graph. What differs from node to node is looked up in one pass, in which strings get their numbers."""
         nodes, strings, labels = graph.nodes, self.strings, self._labels
         has_kinds = graph.attrs.get("kind") == "autograd"
