@@ -274,6 +274,25 @@ def test_parameters_without_a_gradient_are_named_with_the_line_that_cut_them(tmp
     assert info_of(program).notes == (note,)
 
 
+def test_the_line_that_cuts_a_gradient_is_one_of_the_model() -> None:
+    """torch.nn.functional.embedding calls itself again through whoever follows torch's functions, such as opscope."""
+
+    class Embedded(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.pos, self.layer = nn.Embedding(4, 4), nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with torch.no_grad():
+                positions = self.pos(torch.arange(4))
+            return self.layer(x + positions)
+
+    line = Embedded.forward.__code__.co_firstlineno + 2
+    note = f"1 of 3 parameters gets no gradient: pos.weight (no_grad, test_torch_autograd.py:{line})"
+    assert opscope.capture(Embedded(), torch.rand(4, 4), stage="autograd").attrs["notes"] == [note]
+    assert note in str(opscope.summary(Embedded(), input_data=torch.rand(4, 4)))
+
+
 def test_named_parameters_that_a_loss_does_not_reach() -> None:
     """Behind a loss, opscope knows only what it is given: which parameters there are."""
     model, x = Positions(), torch.rand(2, 4)

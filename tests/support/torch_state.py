@@ -54,9 +54,9 @@ def registries() -> list[dict[Any, Any]]:
 
 def world() -> dict[str, Any]:
     """What belongs to the process, not to a model."""
-    of_numpy: Any = np.random.get_state(legacy=False)
+    of_numpy: Any = np.random.get_state()
     return {
-        "random numbers": (torch.get_rng_state().numpy().tobytes(), random.getstate(), of_numpy["state"]["key"].tobytes()),
+        "random numbers": (torch.get_rng_state().numpy().tobytes(), random.getstate(), of_numpy[1].tobytes(), of_numpy[2:]),
         "gradients": (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_anomaly_enabled()),
         "numbers": (torch.get_default_dtype(), torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu")),
         "kernels": (torch.are_deterministic_algorithms_enabled(), torch.backends.mha.get_fastpath_enabled(), torch.get_num_threads()),

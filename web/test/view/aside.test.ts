@@ -100,6 +100,21 @@ describe("unconnected nodes", () => {
     expect([0, 1].map((node) => closed.title[closed.boxOfNode[node]])).toEqual(["block", "unconnected"]);
   });
 
+  it("name the module that they are all of", () => {
+    const subtitle = (...ids: string[]): string => {
+      const weights: NodeSketch[] = ids.map((id) => ({ id, op: "placeholder", role: "parameter", types: ["f32[4]"] }));
+      const view = buildView(
+        makeProgram([{ name: "main", nodes: [...weights, ...model, { id: "z", op: "sin", inputs: ["b"] }], outputs: ["z", "y"] }]),
+        {},
+      );
+      return view.subtitle[boxNamed(view, "r:unconnected")];
+    };
+    expect(subtitle("AuxLogits.conv0.weight", "AuxLogits.conv0.bias", "AuxLogits.fc.weight")).toBe("AuxLogits · 3 nodes");
+    expect(subtitle("aux.fc.weight", "aux.fc.bias")).toBe("aux.fc · 2 nodes");
+    expect(subtitle("aux.fc.weight", "other.fc.weight")).toBe("2 nodes");
+    expect(subtitle("aux.fc.weight", "fc")).toBe("2 nodes");
+  });
+
   it("are not parts of their own with a result, nor what others wait for", () => {
     const waited: NodeSketch[] = [...model.slice(0, -1), { ...model[3], control: ["ones"] }];
     const view = buildView(makeProgram([{ name: "main", nodes: [...unused.slice(1), ...waited], outputs: ["y", "mask"] }]), {});

@@ -23,14 +23,11 @@ def is_plumbing(file: str) -> bool:
 
 
 def without_plumbing(frames: Iterable[Frame]) -> tuple[Frame, ...]:
-    """Frames from the innermost out to the capture; frames outside it do not belong to the model."""
-    user_frames: list[Frame] = []
-    for frame in frames:
-        if frame.file.startswith(_OWN_DIRECTORY) and user_frames:
-            break
-        if not is_plumbing(frame.file):
-            user_frames.append(frame)
-    return tuple(user_frames)
+    """Frames from the innermost out to the capture; frames outside it do not belong to the model. Functions of torch that opscope calls
+    for the model, to follow them, have frames of opscope inside of the model's."""
+    inside = list(frames)
+    own = [number for number, frame in enumerate(inside) if frame.file.startswith(_OWN_DIRECTORY)]
+    return tuple(frame for frame in inside[: own[-1] if own else None] if not is_plumbing(frame.file))
 
 
 def calling_frames() -> tuple[Frame, ...]:

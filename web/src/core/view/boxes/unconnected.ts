@@ -1,9 +1,9 @@
 /** One box for the nodes of the shown graph that nothing connects with the rest, and for operations whose results lead nowhere. */
 import { isArgument } from "../../program/roles";
-import { BoxKind } from "../../program/types";
+import { BoxKind, type ProgramData } from "../../program/types";
 import { UNCONNECTED } from "../choose/keys";
-import type { Edges } from "../edges/edges";
 import { isOpen } from "../choose/options";
+import type { Edges } from "../edges/edges";
 import { findUnconnected, findUnused } from "../groups/unconnected";
 import { Fate } from "./fates";
 import type { Instance } from "./instance";
@@ -45,10 +45,12 @@ export function placeUnconnected(
   const isMember = (node: number): boolean => mayBe(node) && isSeen(tree.nodeGroup[node]);
   const unconnected = findUnconnected(traits);
   let [members, alone, last, reads] = [0, true, -1, false];
+  let module: readonly string[] | undefined;
   for (let n = instance.first; n < instance.first + instance.count; n++) {
     if (!isMember(n)) continue;
     members++;
     last = n;
+    module = module ? commonStart(module, modulesOf(traits.program, n)) : modulesOf(traits.program, n);
     if (!unconnected[n] && !isArgument(traits.program.nodeRole[n])) reads = true;
     if (isArgument(traits.program.nodeRole[n]) || tree.nodeGroup[n] >= 0) alone = false;
   }
@@ -58,8 +60,25 @@ export function placeUnconnected(
   boxes.open[box] = open ? 1 : 0;
   boxes.expandable[box] = open ? 0 : 1;
   boxes.title[box] = reads ? "unused" : "unconnected";
-  boxes.subtitle[box] = members === 1 ? nodeTitle(traits.program, last, false) : plural(members, "node");
+  boxes.subtitle[box] =
+    members === 1
+      ? nodeTitle(traits.program, last, false)
+      : [...(module?.length ? [module.join(".")] : []), plural(members, "node")].join(" · ");
   return { box, isMember };
+}
+
+function commonStart(a: readonly string[], b: readonly string[]): readonly string[] {
+  const at = a.findIndex((name, i) => name !== b[i]);
+  return at < 0 ? a : a.slice(0, at);
+}
+
+/** The modules around a parameter or buffer, as its name says: AuxLogits and fc, of "AuxLogits.fc.weight". */
+function modulesOf({ strings, nodeId, nodeText, nodeRole }: ProgramData, node: number): string[] {
+  if (!isArgument(nodeRole[node])) return [];
+  return strings
+    .at(nodeText[node] >= 0 ? nodeText[node] : nodeId[node])
+    .split(".")
+    .slice(0, -1);
 }
 
 /** What unused operations read is not drawn while their box is collapsed: it leads nowhere. */
