@@ -309,6 +309,7 @@ class Pairs:
 
 def _duplicates(side: Side, label: list[int]) -> list[int]:
     """For each node, how many nodes of its graph are the same on the same operands, including itself."""
-    keys = [(side.graph[i], label[i], *side.operands[i]) for i in range(len(side))]
-    counts = Counter(keys)
-    return [counts[key] for key in keys]
+    times = Counter(label)
+    keys = {i: (side.graph[i], each, *side.operands[i]) for i, each in enumerate(label) if times[each] > 1}
+    counts = Counter(keys.values())
+    return [counts[keys[i]] if i in keys else 1 for i in range(len(side))]

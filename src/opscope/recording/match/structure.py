@@ -41,7 +41,8 @@ def match_structure(pairs: Pairs) -> None:
 
 def _moved(pairs: Pairs) -> int:
     """Match free nodes that are now computed in another graph, by their values. Their graphs can follow."""
-    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if pairs.a.calls[x] and pairs.counterpart_a[x] == FREE)
+    waiting = {x for x in pairs.free_a(range(len(pairs.a))) if pairs.a.calls[x]}
+    return sum(pairs.pair(x, y) for y, x in derive(pairs).items() if x in waiting) if waiting else 0
 
 
 def _match_down_the_calls(pairs: Pairs, order: list[int], done: set[int]) -> None:
