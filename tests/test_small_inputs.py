@@ -26,6 +26,7 @@ from opscope.memory.report import repeats
 from opscope.naming import UnusedNames
 from opscope.program import ProgramBuilder
 from opscope.protobuf.xplane import line_events
+from opscope.readers.hlo_proto.literals import literal_text
 from opscope.readers.hlo_proto.shardings import sharding_text
 from opscope.readers.torch.names import OwnerScopes, attribute_path, calls_of_text, frames_of_text
 
@@ -299,6 +300,13 @@ def test_names_of_buffers_are_matched_once(name: str) -> None:
 def test_the_axes_of_a_mesh_are_named_once() -> None:
     sharding = {"mesh": {"axes": [{"name": "x"}] * MANY}, "dim_shardings": [{"axes": [{"mesh_axis_index": 1}]}] * MANY}
     assert sharding_text({"named_sharding": sharding}).count("{'x', ?}") == MANY
+
+
+@pytest.mark.parametrize("sizes", [[10**12, 0], [0, 10**12, 10**12], [10**12, 10**12, 0, 1]])
+def test_a_constant_without_elements_has_no_rows_without_end(sizes: list[int]) -> None:
+    f32 = {"element_type": 11, "dimensions": sizes}
+    assert literal_text(b"\xa0\x06\x01", f32) == "{...}"
+    assert literal_text(b"\xa0\x06\x01", {**f32, "dimensions": [2, 0]}) == "{ {}, {} }"
 
 
 def test_equal_names_are_counted_on() -> None:

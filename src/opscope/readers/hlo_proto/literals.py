@@ -12,6 +12,8 @@ from opscope.protobuf.wire import Message
 
 OMITTED = "{...}"
 _MOST_ELEMENTS = 10
+_MOST_ROWS = 10_000
+"""Of a constant without elements, whose other sizes can be anything."""
 _UNPACKED = {"s8": "b", "u8": "B", "s16": "<h", "u16": "<H", "f16": "<e"}
 """Types whose elements are packed into bytes, with their `struct` formats."""
 _INNER_COMMENT_RANK = 3
@@ -22,7 +24,7 @@ def literal_text(data: bytes, shape: Message) -> str:
     """A constant of this shape."""
     sizes: list[int] = shape.get("dimensions", [])
     kind = PRIMITIVE_TYPES.get(shape.get("element_type", 0), "")
-    if not data or min(sizes, default=1) < 0 or prod(sizes) > _MOST_ELEMENTS:
+    if not data or min(sizes, default=1) < 0 or prod(sizes) > _MOST_ELEMENTS or prod(filter(None, sizes)) > _MOST_ROWS:
         return OMITTED
     literal = HLO.decode("LiteralProto", data)
     values = _values(literal, kind)
