@@ -92,6 +92,13 @@ def test_it_opens_and_closes_nothing_beside_backward(open_file: Open, key: str) 
     assert sorted(pressed(viewer, key)["expanded"]) == sorted(before["expanded"])
 
 
+def test_another_grouping_is_seen_at_a_size_that_can_be_read(open_file: Open) -> None:
+    viewer = open_file(opscope.load("demo:train_step"))
+    for grouping in ("module", "source line", "op"):
+        state = viewer.choose("Group by", grouping)
+        assert (state["grouping"], state["camera"]["scale"] >= 0.745) == (grouping, True)
+
+
 def test_the_way_back_leads_to_what_was_open_before_the_halves(open_file: Open) -> None:
     viewer = open_file(train_step(), viewport=SMALL)
     viewer.choose("Group by", "module")

@@ -7,6 +7,7 @@ import {
   collapseAll,
   expandAll,
   fold,
+  groupBy,
   inHalves,
   START,
   toggle,
@@ -23,6 +24,8 @@ export const actions = {
   collapseAll: (session: Session) => session.change(collapseAll(session.view), { look: "fit" }),
   flatten: (session: Session) => void session.display.toggle("flatten", toggleFlatten(session.view), { look: "fit" }),
   foldRepeats: (session: Session) => void session.display.toggle("fold", { ...session.view, fold: !session.view.fold, unfolded: [] }),
+  /** Another hierarchy is another picture: it is seen as a newly opened one, not so small that nothing can be read. */
+  groupBy: (session: Session, grouping: string) => session.change(groupBy(session.view, grouping), { look: "first" }),
   /** Unstacks the repeats of a stack, or gives nodes that are folded into a box their own; that box keeps its place on the screen. */
   unfold: (session: Session, keys: readonly string[], box: string) => session.change(unfold(session.view, keys), { anchor: box }),
   fold: (session: Session, keys: readonly string[], box: string) => session.change(fold(session.view, keys), { anchor: box }),

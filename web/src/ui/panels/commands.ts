@@ -3,7 +3,7 @@ import { ATTRIBUTE, DATA } from "../../core/highlight/highlighter";
 import { VIEW_OPTIONS } from "../../core/program/viewOptions";
 import type { Session } from "../session";
 import type { PanelName } from "../state/panels";
-import { colourBy, groupBy } from "../state/view";
+import { colourBy } from "../state/view";
 import { MOST_PANES } from "../timeline/panes";
 import { WHY } from "../timeline/reasons";
 import { actions, showsOperands } from "./actions";
@@ -322,7 +322,7 @@ export function paletteCommands(at: Where): Command[] {
     ...COMMANDS.filter(({ name, run, exists }) => name && run && (exists?.(at) ?? true)),
     ...(program?.groupings ?? []).map((name) => ({
       name: `Group by ${name}`,
-      run: () => session.change(groupBy(view, name), { look: "fit" }),
+      run: () => actions.groupBy(session, name),
     })),
     ...labelChoices(session).map((name) => ({ name: `Write ${name} on boxes`, run: () => actions.label(session, [name]) })),
     ...colourChoices(session).map(([colour, name]) => ({

@@ -1,7 +1,7 @@
 /** The one line of controls. What does not fit beside the others is in its menus. */
 import type { JSX } from "preact";
 import type { Session } from "../session";
-import { colourBy, colourOf, enterGraph, groupBy, walkedGraphs } from "../state/view";
+import { colourBy, colourOf, enterGraph, walkedGraphs } from "../state/view";
 import { actions } from "./actions";
 import { CompareButton } from "../files/compareButton";
 import { Choice } from "./choice";
@@ -88,7 +88,7 @@ export function Toolbar({ at }: { readonly at: Where }): JSX.Element {
           prefix="Group"
           value={view.groupBy ?? program?.groupings[0] ?? ""}
           options={(program?.groupings ?? []).map((name) => [name, name])}
-          onChoose={(name) => session.change(groupBy(view, name), { look: "fit" })}
+          onChoose={(name) => actions.groupBy(session, name)}
         />
         <Choice
           label="Colour by"
