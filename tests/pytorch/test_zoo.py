@@ -23,6 +23,16 @@ def test_a_torch_model_gives_a_true_graph_and_is_left_alone() -> None:
     assert row["linked"][0] == row["linked"][1] > 0
 
 
+def test_the_derivative_of_an_in_place_activation_is_written_over_its_gradient() -> None:
+    """autograd copies into the gradient that it made; tracing gives each copy a result of its own."""
+    import torch_checks
+    from torch import nn, rand
+
+    layers = nn.Sequential(nn.Linear(2, 512), nn.ReLU(inplace=True), nn.Linear(512, 4, bias=False))
+    computed, allocated = torch_checks.check(layers, (rand(1, 49, 2),), {})["memory"]
+    assert computed == pytest.approx(allocated, rel=0.01)
+
+
 @pytest.mark.parametrize("name", ["masked softmax", "scan24, gradient", "ragged dot"])
 def test_jax_programs_give_a_graph_at_every_stage(name: str) -> None:
     import jax_checks

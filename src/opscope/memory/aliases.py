@@ -157,7 +157,7 @@ class Aliases:
 
     def _in_place(self, node: Node, name: str) -> list[tuple[int, int]]:
         """(output, operand) pairs of an operation that writes its result into its operand."""
-        if name in _IN_PLACE:
+        if name in _IN_PLACE or (name == "copy" and len(node.inputs) == 2):  # aten.copy is what tracing makes of `a.copy_(b)`
             return [(0, 0)]
         if name == "fusion":
             return updated_in_place(self.program[node.calls[0]]) if node.calls else []
