@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from opscope.limits import MOST_AROUND
 from opscope.program import NodeKey, Path, Program
 from opscope.recording.diff import Diff, Match
 
@@ -218,7 +219,12 @@ class _Part(NamedTuple):
 
 def _within(scope: Path, modules: Container[Path]) -> Path:
     """The outermost of the modules that contains a scope; empty if there is none."""
-    return next((scope[:depth] for depth in range(1, len(scope) + 1) if scope[:depth] in modules), ())
+    return next((around for around in _around(scope) if around in modules), ())
+
+
+def _around(scope: Path) -> Iterator[Path]:
+    """The modules around an operation, from the outermost."""
+    return (scope[:depth] for depth in range(1, min(len(scope), MOST_AROUND) + 1))
 
 
 def _inner_names(sizes: Iterable[Path], modules: set[Path]) -> dict[Path, set[Path]]:
@@ -245,8 +251,8 @@ def _sizes(scopes: Iterable[Path]) -> Counter[Path]:
     """How many nodes each module has, with everything in it."""
     sizes: Counter[Path] = Counter()
     for scope, count in Counter(scopes).items():
-        for depth in range(1, len(scope) + 1):
-            sizes[scope[:depth]] += count
+        for around in _around(scope):
+            sizes[around] += count
     return sizes
 
 

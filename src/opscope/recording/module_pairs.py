@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from opscope.limits import MOST_AROUND
 from opscope.ops import CATEGORIES, category_of
 from opscope.profile.align import align
 from opscope.profile.kineto.program import OUTSIDE
@@ -57,7 +58,7 @@ def _shared(modules: Iterable[Path]) -> Path:
 
 
 def _around(module: Path) -> Iterator[Path]:
-    for depth in range(len(module), 0, -1):
+    for depth in range(min(len(module), MOST_AROUND), 0, -1):
         yield module[:depth]
 
 

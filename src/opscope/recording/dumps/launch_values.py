@@ -144,8 +144,8 @@ def _forward_arguments(compiled: Compiled) -> Sequence[str | None]:
     if compiled.forward is None:
         return ()
     named = {
-        int(node.id[8:]): str(node.attrs.get(NAME, node.id)) for node in compiled.forward.main if re.fullmatch(r"primals_\d{1,9}", node.id)
-    }
+        int(node.id[8:]): str(node.attrs.get(NAME, node.id)) for node in compiled.forward.main if re.fullmatch(r"primals_\d{1,5}", node.id)
+    }  # a number of more digits would become a list of so many
     return [named.get(number) for number in range(1, max(named, default=0) + 1)]
 
 
