@@ -23,8 +23,8 @@ MOST_ELEMENTS = 1 << 16
 """Of a tuple that code takes apart by index: a number in a text is short, and a list up to it need not be."""
 _LONGEST_NAME = 10_000
 MOST_AROUND = 500
-"""Of the modules around an operation that are compared, from the outermost: each is told apart by its whole path, so that a path takes the
-square of its length."""
+"""Of the modules around an operation that are compared or can be named, from the outermost: each is told apart by its whole path, so that
+a path takes the square of its length."""
 MOST_FRAMES = 256
 """Of a stack, counted from the innermost: frames share their callers, so that a small file can mean billions of frames. JAX keeps ten
 unless it is told otherwise."""

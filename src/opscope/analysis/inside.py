@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from opscope.analysis.summary import MEASURED
 from opscope.errors import OpscopeError
+from opscope.limits import MOST_AROUND
 from opscope.naming import listed, suggest
 from opscope.program import PRINTED, Graph, KnownDetails, Node, Path, Program, ProgramBuilder, ValueRef
 
@@ -57,7 +58,7 @@ def _modules(program: Program) -> dict[str, tuple[Graph, Path]]:
     titles: dict[str, tuple[Graph, Path]] = {}
     for graph in (program.main, *(each for each in program if each.name != program.entry)):
         for scope in dict.fromkeys(node.scope for node in graph):
-            for depth in range(1, len(scope) + 1):
+            for depth in range(1, min(len(scope), MOST_AROUND) + 1):
                 titles.setdefault(_title(scope[:depth]), (graph, scope[:depth]))
     return titles
 
