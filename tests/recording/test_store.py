@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from programs import everything, programs
 import opscope
 from opscope.errors import OpscopeError, SourceError
 from opscope.program import Frame, Program, ProgramBuilder, TensorType
+from opscope.recording.match.node_numbers import Vocabulary
 from opscope.recording.model import Origin
 from opscope.recording.sources import open_recording
 from opscope.recording.store.database import APPLICATION_ID, FORMAT_VERSION
@@ -82,6 +84,19 @@ def test_any_programs_read_back_equal(first: Program, second: Program) -> None:
     recording = writer.recording()
     assert [recording[i].program for i in range(3)] == [first, second, first]
     assert recording[0].content == recording[2].content
+
+
+def test_threads_do_not_number_nodes_together(tmp_path: Path) -> None:
+    """Two comparisons at once could give one number to nodes that differ, and so link them."""
+    writer = StoreWriter(tmp_path / "run.opscope")
+    writer.add(chain(5), "one")
+    writer.add(chain(5, changed=2), "two")
+    writer.close()
+    first, second = (snapshot.program for snapshot in open_recording(tmp_path / "run.opscope"))
+    here = Vocabulary.of(first, second)
+    assert Vocabulary.of(first, second) is here, "what one comparison found out, the next one knows"
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(Vocabulary.of, first, second).result() is not here
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from threading import get_ident
 from typing import Any, NamedTuple
 
 from opscope.program import DIRECTION_ATTR, INFERRED_ATTR, TRANSFORMS_ATTR, Details, Frame, Node, Program
@@ -64,6 +65,7 @@ class Vocabulary:
     """What nodes say, numbered. It grows with every pair of programs that is compared with it."""
 
     def __init__(self) -> None:
+        self._thread = get_ident()
         self._numbers: dict[Hashable, int] = {"": 0}  # 0 is nothing
         self._of_objects: dict[int, tuple[Node, NodeNumbers, frozenset[str]]] = {}
         """By the node itself, with what its attributes name: what a pass leaves alone is one object in all programs of a recording."""
@@ -82,12 +84,13 @@ class Vocabulary:
 
     @classmethod
     def of(cls, a: Program, b: Program) -> Vocabulary:
-        """That of the recording which both programs are from; otherwise a new one."""
+        """That of the recording which both programs are from; otherwise a new one. A server compares in many threads, and two that number
+        at once could give one number to what differs, so other threads get new ones, too."""
         shared: dict[str, Vocabulary] = getattr(a.graphs, "found_out", {})
         if shared is not getattr(b.graphs, "found_out", None):
             return cls()
-        vocabulary: Vocabulary = shared.setdefault("vocabulary", cls())
-        return vocabulary
+        vocabulary = shared.setdefault("vocabulary", cls())
+        return vocabulary if vocabulary._thread == get_ident() else cls()
 
     def number(self, what: Hashable) -> int:
         """Numbers are even: odd ones are left to what is only known about two programs."""
