@@ -117,7 +117,7 @@ def read_devices(source: Source, progress: Progress | None = None) -> list[Devic
 
 def _check_counts(snapshot: Mapping[str, Any], size: int) -> None:
     """Refuse lists that are shared, which torch does not write: a small pickle can mean billions of blocks and events with them."""
-    blocks = sum(len(segment["blocks"]) for segment in snapshot["segments"])
+    blocks = sum(len(segment.get("blocks", ())) for segment in snapshot["segments"])
     if blocks + sum(map(len, snapshot["device_traces"])) > size:
         raise SourceError(f"has more blocks and events than bytes; {_AGAIN}")
 
