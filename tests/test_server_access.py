@@ -305,7 +305,7 @@ def test_a_number_of_5000_digits_is_not_found(port: int, path: str) -> None:
     assert get(port, f"/{TOKEN}/open", method="POST", body=b'{"sources": [{"example": "passes"}]}').status == 200
     assert get(port, f"/{TOKEN}/{path.format('1')}").status < 500, "the route exists"
     for number in ("9" * 5000, "9" * 1900, "%C2%B2"):  # the last is a digit, but not a number
-        assert get(port, f"/{TOKEN}/{path.format(number)}").status == 404
+        assert get(port, f"/{TOKEN}/{path.format(number)}").status in (404, 422)
 
 
 @pytest.mark.parametrize(
