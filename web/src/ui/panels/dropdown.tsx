@@ -1,6 +1,6 @@
 /** A button of the toolbar with a menu below it. Switches leave the menu open, so that several can be tried. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icons";
 import { type MenuEntry, MenuList } from "./menuList";
 
@@ -20,7 +20,8 @@ export function Dropdown({
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // Before it is seen: keys that are pressed at once, such as Escape, are for the menu and not for the graph.
+  useLayoutEffect(() => {
     if (!open || !list.current) return;
     const [first] = [...list.current.querySelectorAll("button")].filter((each) => each.offsetParent !== null);
     first?.focus();

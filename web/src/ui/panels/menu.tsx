@@ -1,6 +1,6 @@
 /** The context menu: what can be done with what is under the pointer. */
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Shape } from "../../core/scene/types";
 import type { MenuAt } from "../pointing";
 import type { Session } from "../session";
@@ -18,7 +18,7 @@ const MARGIN = 6;
 export function ContextMenu({ session, at }: { readonly session: Session; readonly at: MenuAt }): JSX.Element {
   const menu = useRef<HTMLDivElement>(null);
   const entries = entriesFor(session, at);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = menu.current!;
     const { left, top } = placeOfMenu(session, at, element.offsetWidth, element.offsetHeight);
     element.style.left = `${left}px`;
