@@ -53,6 +53,17 @@ def test_a_cache_that_torch_cannot_export_is_left_out_and_this_is_said(name: str
     (note,) = program.attrs["notes"]
     assert note.startswith("Exported with use_cache=False, because torch.export refuses it otherwise (")
     assert "Cache" in note and "\n" not in note
+    inputs = [node.attrs.get("name", node.id) for node in program.main if node.role == "input"]
+    assert inputs == list(kwargs), "use_cache is not an input of the call that was asked about"
+
+
+@pytest.mark.parametrize("stage", ["forward", "joint"])
+def test_switches_that_the_call_passes_are_inputs_by_their_names(stage: str) -> None:
+    model, _, kwargs = ARCHITECTURES["T5"]()
+    kwargs |= {"use_cache": False, "return_dict": False}
+    program = opscope.capture(model, **kwargs, stage=stage)
+    inputs = [node.attrs.get("name", node.id) for node in program.main if node.role == "input"]
+    assert sorted(inputs) == sorted(kwargs)
 
 
 def test_what_torch_refuses_is_exported_in_another_way() -> None:

@@ -30,6 +30,8 @@ class Exported(NamedTuple):
     """How it was exported, if not as asked, and why."""
     refusal: str = ""
     """A paragraph that says why nothing was exported."""
+    added: frozenset[str] = frozenset()
+    """The keywords that it was exported with and that nobody passed: they are not inputs of the call that was asked about."""
 
 
 class _Way(NamedTuple):
@@ -65,7 +67,8 @@ def exported_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any = N
         for way in _other_ways(module, asked, result):
             program = attempt(way)
             if not isinstance(program, Exception):
-                yield Exported(program, way.kwargs, f"Exported {way.words}, because torch.export refuses it otherwise ({reason}).")
+                note = f"Exported {way.words}, because torch.export refuses it otherwise ({reason})."
+                yield Exported(program, way.kwargs, note, added=frozenset(way.kwargs.keys() - kwargs.keys()))
                 return
         yield Exported(None, kwargs, refusal=f"torch.export failed on {module_name(module)} ({type(result).__name__}): {reason}.")
 

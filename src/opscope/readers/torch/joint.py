@@ -55,7 +55,7 @@ def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, 
         same = {name: by_target[placeholder.name] for name, placeholder in placeholders.items() if by_target[placeholder.name] != name}
         reader = JointReader(program.graph(ENTRY), Signature(placeholders, same), {}, joint.graph_module)
         reader.by_target = by_target
-        reader.input_names = dict(enumerate(map(str, exported.graph_signature.user_inputs)))
+        reader.input_names = dict(enumerate(_input_names(exported)))
         reader.read(graph.nodes)
         program.attrs.update(about_modules(reader.owners.classes))
         notes = [note for note in (untrained_in(exported, reader.trained), opaque) if note]
@@ -112,7 +112,7 @@ def _fake_inputs(exported: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def _placeholders(graph: Any, exported: Any) -> tuple[dict[str, Placeholder], dict[str, str]]:
     """What AOTAutograd says about each input, and the input for each qualified name; for tied ones, the input that is used."""
-    user_inputs = exported.graph_signature.user_inputs
+    user_inputs = _input_names(exported)
     exported_by_name = {
         name: placeholder
         for placeholder in signature_of(exported).placeholders.values()
@@ -132,11 +132,16 @@ def _placeholders(graph: Any, exported: Any) -> tuple[dict[str, Placeholder], di
         elif kind == "TangentAOTInput":
             placeholders[node.name] = Placeholder("gradient", f"gradient of {_target(described.output)}")
         elif kind == "PlainAOTInput" and described.idx < len(user_inputs):
-            placeholders[node.name] = Placeholder("input", str(user_inputs[described.idx]))
+            placeholders[node.name] = Placeholder("input", user_inputs[described.idx])
         entry = placeholders.get(node.name)
         if entry is not None and (node.users or entry.name not in by_target):
             by_target.update(dict.fromkeys(entry.tied or (entry.name,), node.name))
     return placeholders, by_target
+
+
+def _input_names(exported: Any) -> list[str]:
+    """What the call's arguments are called, numbers and switches too, which `user_inputs` of a signature lists by their values."""
+    return [str(getattr(spec.arg, "name", "")) for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
 
 
 def _target(described: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from opscope.errors import InputsMissingError, OpscopeError
@@ -148,9 +149,15 @@ def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: b
 
 
 def _noted(program: Program, exported: Exported) -> Program:
-    """The program, with a note if torch.export took it only in another way than asked."""
-    notes = [exported.note, *program.attrs.get("notes", ())]
-    return replace(program, attrs={**program.attrs, "notes": notes}) if exported.note else program
+    """The program, with a note if torch.export took it only in another way than asked. What was passed for that alone is not shown."""
+    if not exported.note:
+        return program
+    attrs = {**program.attrs, "notes": [exported.note, *program.attrs.get("notes", ())]}
+    main = program.main
+    added = {node.id for node in main.parameters if node.role == "input" and node.attrs.get("name", node.id) in exported.added}
+    if added := added - main.users.keys():
+        main = replace(main, nodes=tuple(node for node in main if node.id not in added))
+    return replace(program, attrs=attrs, graphs=MappingProxyType({**program.graphs, main.name: main}))
 
 
 def _opscope_frames() -> int:
