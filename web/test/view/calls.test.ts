@@ -198,3 +198,48 @@ describe("loops and branches", () => {
     expect(edgeLines(view)).toEqual(["n:a -> n:k", "n:k -> n:use", "n:k>n:p -> n:k>n:s", "n:k>n:s -> n:k>n:t", "n:k>n:q -> n:k>n:t"]);
   });
 });
+
+describe("calls that compute again what the forward half did not save", () => {
+  const half = (direction: string) => ({ groups: { direction } });
+  const program = makeProgram([
+    {
+      name: "main",
+      nodes: [
+        { id: "x", op: "input", role: "input" },
+        { id: "y", op: "tanh", inputs: ["x"], ...half("forward") },
+        { id: "dy", op: "remat2", inputs: ["y"], calls: ["layer"], ...half("backward") },
+        { id: "loop", op: "scan", inputs: ["dy"], calls: ["around"], ...half("backward") },
+        { id: "again", op: "pjit", inputs: ["loop"], calls: ["helper"], ...half("backward/recomputed") },
+        { id: "dx", op: "pjit", inputs: ["again"], calls: ["other"], ...half("backward") },
+      ],
+    },
+    {
+      name: "layer",
+      nodes: [
+        parameter("p"),
+        { id: "e", op: "exp", inputs: ["p"], ...half("recomputed") },
+        { id: "c", op: "cos", inputs: ["e"], ...half("recomputed/mlp") },
+        { id: "m", op: "multiply", inputs: ["c", "p"], ...half("backward") },
+      ],
+    },
+    {
+      name: "around",
+      nodes: [parameter("q"), { id: "call", op: "remat2", inputs: ["q"], calls: ["layer"], ...half("backward") }],
+    },
+    { name: "helper", nodes: [parameter("h"), { id: "s", op: "sin", inputs: ["h"], ...half("recomputed") }] },
+    { name: "other", nodes: [parameter("o"), { id: "n", op: "neg", inputs: ["o"], ...half("backward") }] },
+  ]);
+
+  it("say so while closed, also of what they call, unless the group around them says it", () => {
+    const view = buildView(program, { depth: 1, calls: false, fold });
+    const of = (id: string): string => view.subtitle[boxNamed(view, `n:${id}`)];
+    expect([of("dy"), of("loop"), of("again"), of("dx")]).toEqual([
+      "2 ops recomputed · f32[4]",
+      "2 ops recomputed · f32[4]",
+      "f32[4]",
+      "f32[4]",
+    ]);
+    const open = buildView(program, { depth: 1, calls: false, open: ["n:dy"], fold });
+    expect(open.subtitle[boxNamed(open, "n:dy")]).toBe("f32[4]");
+  });
+});

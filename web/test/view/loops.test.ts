@@ -86,6 +86,42 @@ it("leads what a scan carries back to the body, and what it stacks nowhere", () 
   expect(carried(buildView(program, { depth: 1, fold: false }))).toEqual(["plus → mul"]);
 });
 
+it("says what of a scan's many results is carried, and what is a stack with a part of each iteration", () => {
+  const scan = (op: string, place: number) =>
+    makeProgram([
+      {
+        name: "main",
+        nodes: [
+          { id: "start", op: "parameter", role: "parameter" },
+          { id: "scan.1", op, inputs: ["start"], types: ["f32[4]", "f32[3, 4]", "f32[3]", "f32[3]"], calls: ["body"], place },
+        ],
+        outputs: ["scan.1#0", "scan.1#1"],
+      },
+      {
+        name: "body",
+        nodes: [
+          { id: "h", op: "parameter", role: "parameter" },
+          { id: "exp", op: "exp", inputs: ["h"] },
+          { id: "total", op: "reduce", inputs: ["exp"], types: ["f32[]"] },
+        ],
+        outputs: ["exp", "exp", "total", "total"],
+      },
+    ]);
+  const of = (program: ReturnType<typeof scan>, key: string, spec = {}): string => {
+    const view = buildView(program, { depth: 0, ...spec });
+    return view.subtitle[boxNamed(view, key)];
+  };
+  expect(of(scan("scan", 0), "n:scan.1")).toBe("1 carried 16 B, 3 stacked 72 B");
+  expect(of(scan("scan", 0), "r:output", { graph: "body" })).toBe("1 carried 16 B, 3 stacked 24 B");
+  for (const [op, place] of [
+    ["scan", -1],
+    ["custom", -1],
+  ] as const) {
+    expect(of(scan(op, place), "n:scan.1")).toBe("4 values");
+    expect(of(scan(op, place), "r:output", { graph: "body" })).toBe("4 values");
+  }
+});
+
 it("opens the largest loop at first, with the groups around it, and leaves its condition closed", () => {
   const state = ["f32[4]"];
   const chain = (count: number): NodeSketch[] =>

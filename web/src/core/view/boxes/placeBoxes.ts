@@ -2,6 +2,7 @@
 
 import { nameAndClass } from "../../program/names";
 import { BoxKind, CATEGORIES } from "../../program/types";
+import { recomputedIn } from "../groups/recomputed";
 import { onlyUser } from "../groups/stackParameters";
 import { findTied } from "../groups/tiedWeights";
 import { decideFates, Fate } from "./fates";
@@ -231,6 +232,7 @@ function placeNodes(placement: Placement, instance: Instance, fates: Uint8Array,
     const results = isResult && !instance.outer && instance.graph === program.entry ? countedNames(program.results) : "";
     boxes.subtitle[box] = (results || typeText(program, n, options.layouts)) + (tied[n] ? " · tied" : "");
     if (calls) placeCalls(placement, instance, n, box, key, level);
+    if (calls && !boxes.open[box]) boxes.subtitle[box] = [recomputedText(traits, n), boxes.subtitle[box]].filter(Boolean).join(" · ");
     boxes.title[box] = isResult ? "output" : reducer && !boxes.open[box] ? `${name}: ${reducer}` : name;
     if (options.names) {
       if (stack < 0) nameAfterId(placement, box);
@@ -335,6 +337,16 @@ function placeCalls(placement: Placement, instance: Instance, node: number, box:
     placement.instances.push(body);
   }
   if (bodies.length > 0) instance.inside.set(node, bodies);
+}
+
+/** "93 ops recomputed": what a closed call does again for the backward half. Where it is all of it, the group around the call says so. */
+function recomputedText(traits: Traits, node: number): string {
+  const { calls } = traits.program;
+  const { ops, isRecomputed } = recomputedIn(traits);
+  if (isRecomputed(node)) return "";
+  let count = 0;
+  for (let c = calls.start[node]; c < calls.start[node + 1]; c++) if (!traits.isFusionBody[calls.value[c]]) count += ops[calls.value[c]];
+  return count > 0 ? `${plural(count, "op")} recomputed` : "";
 }
 
 /** The role of a called graph: a loop's condition or body, a branch, or otherwise its name. */

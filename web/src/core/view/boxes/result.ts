@@ -10,6 +10,7 @@ import { Forwards } from "../../program/ops";
 import { Role } from "../../program/roles";
 import { placeOperands } from "../edges/ports";
 import { isClosedRoot } from "./root";
+import { scanResults } from "./scanResults";
 import { countedNames, plural, tensorName, typeText, valueType } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
@@ -22,6 +23,12 @@ function endsInNode(placement: Placement): boolean {
     if (plumbing.kind[program.graphOutputs.value[i]] === Forwards.Tuple) return true;
   }
   return program.nodeRole.subarray(first, first + count).includes(Role.Output);
+}
+
+/** The results of a scan's body, by what becomes of them. */
+function resultsOfBody({ traits }: Placement, graph: number): string {
+  const { start, value } = traits.index.callers;
+  return start[graph] < start[graph + 1] ? scanResults(traits.program, value[start[graph]], true) : "";
 }
 
 export function showResult(placement: Placement, edges: Edges): void {
@@ -60,7 +67,7 @@ export function showResult(placement: Placement, edges: Edges): void {
   const named = root.graph === traits.program.entry ? countedNames(traits.program.results) : "";
   boxes.subtitle[box] =
     count > 1
-      ? named || plural(count, "value")
+      ? named || resultsOfBody(placement, root.graph) || plural(count, "value")
       : one
         ? valueType(traits.program, outputs.value[outputs.start[result] + which], options.layouts)
         : typeText(traits.program, result, options.layouts);

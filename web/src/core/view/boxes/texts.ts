@@ -7,6 +7,7 @@ import { TitledBy } from "../../program/ops";
 import type { Traits } from "../traits";
 import { isArgument, Role } from "../../program/roles";
 import { parameterLabel } from "./parameterLabels";
+import { scanResults } from "./scanResults";
 
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${countText(n)} ${n === 1 ? one : many}`;
@@ -44,14 +45,14 @@ export function valueType({ strings, types }: ProgramData, type: number, layouts
   return layout.startsWith("(") ? layout : text + layout; // a tuple has layouts inside
 }
 
-/** The type of a node: "f32[2, 3]", "(f32[2], s32[])", or the number of values if that would be long. */
+/** The type of a node: "f32[2, 3]", "(f32[2], s32[])", or the number of values if that would be long; of a scan, by what they are. */
 export function typeText(program: ProgramData, node: number, layouts: boolean): string {
   const { outputs } = program;
   const from = outputs.start[node];
   const to = outputs.start[node + 1];
   if (to === from) return resultNames(program, node);
   if (to - from === 1) return valueType(program, outputs.value[from], layouts);
-  if (to - from > 3) return plural(to - from, "value");
+  if (to - from > 3) return scanResults(program, node) || plural(to - from, "value");
   const texts: string[] = [];
   for (let i = from; i < to; i++) texts.push(valueType(program, outputs.value[i], layouts));
   return `(${texts.join(", ")})`;
