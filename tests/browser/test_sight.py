@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from browser.harness import Open, Viewer
 from browser.samples import network
 from opscope import load
+from opscope.comparing import load_comparison
 from opscope.demo import source_path
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.sources import open_recording
 
+HLO = Path(__file__).resolve().parent.parent / "samples" / "hlo"
 SIZES = [(900, 700), (1600, 1000), (3840, 2160)]
 
 
@@ -167,6 +170,23 @@ def test_a_small_window_gives_the_room_of_the_outline_to_the_graph(open_file: Op
     assert chart["width"] <= 0.16 * graph["width"] + 1 and chart["height"] <= 0.16 * graph["height"] + 1
     assert "outline" in small.key("o")["panels"]
     assert {"outline", "details"} <= set(open_file(program).state()["panels"])
+
+
+def test_the_map_leaves_a_corner_with_changes_and_stays_where_it_is(open_file: Open) -> None:
+    """A changed box is at the lower right of the first sight; the map is not over it, and does not jump while one moves about."""
+    compared = load_comparison(*(str(HLO / name) for name in ("step_lowered.hlo", "step_compiled.hlo")))
+    small = open_file(compared, viewport={"width": 900, "height": 700})
+    map_of_whole = small.page.get_by_role("img", name="Map of the whole graph")
+    graph = small.page.locator("canvas.graph").bounding_box()
+    place = map_of_whole.bounding_box()
+    right, bottom = graph["x"] + graph["width"], graph["y"] + graph["height"]
+    # Where the map would be in the lower right corner.
+    small.page.mouse.click(right - 50, bottom - 87)
+    assert small.idle()["selectedNode"] or small.state()["selection"]
+    assert place["y"] == graph["y"] + 12 and place["x"] + place["width"] == right - 12
+    small.page.mouse.wheel(120, 340)
+    small.idle()
+    assert map_of_whole.bounding_box() == place
 
 
 def test_a_recording_opens_with_forward_beside_backward_as_its_program_does(open_file: Open) -> None:

@@ -47,6 +47,21 @@ def test_titles_stay_while_one_looks_inside(viewer: Viewer) -> None:
     assert around.count() == 0
 
 
+def test_titles_are_there_when_boxes_have_moved_to_their_places(viewer: Viewer) -> None:
+    x, y = viewer.place("layer_1")
+    viewer.page.mouse.dblclick(x, y)
+    viewer.idle()
+    canvas = viewer.page.locator("canvas.graph").bounding_box()
+    viewer.page.mouse.move(x, y)
+    viewer.page.mouse.wheel(1, y - canvas["y"] + 30)
+    viewer.idle()
+    title = viewer.page.get_by_role("navigation", name="Enclosing groups").get_by_text("layer_1", exact=True)
+    assert title.is_visible()
+    for colour in ("output bytes", "category"):
+        viewer.choose("Colour by", colour)
+        assert title.is_visible(), colour
+
+
 def test_steps_are_undone_by_button_and_key(viewer: Viewer) -> None:
     page = viewer.page
     steps = {name: page.get_by_role("button", name=name, exact=True) for name in ("Back", "Forward")}

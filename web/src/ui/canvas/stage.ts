@@ -20,6 +20,7 @@ import {
 } from "../../core/base/camera";
 import { fitWhole, initialCamera } from "../../core/view/initial/camera";
 import { listen } from "./gestures";
+import { freeCorner, type MapCorner, type MapPlace, mapAt } from "./mapCorner";
 import { MOTION_MS, type Motion, motionBetween } from "./motion";
 import { drawPicture, type Picture, sharp, withMargin } from "./parts";
 import { clear, type Emphasis, setCamera, type Sight } from "./scenePainter";
@@ -46,8 +47,6 @@ export interface StageEvents {
 /** Boxes and edges that one frame can paint; more come as a picture. */
 const MOST_PER_FRAME = 3600;
 const CAMERA_MS = 260;
-/** The map of the whole (minimap.tsx) is at most this large, and not more than this part of a small canvas. */
-const MAP = { width: 170, height: 130, part: 0.16, margin: 12 };
 
 /** A title keeps this distance from the edges of the screen. */
 const TITLE_MARGIN = 16;
@@ -81,6 +80,8 @@ export class Stage {
   private flight: Flight | undefined;
   /** How the camera was chosen, until somebody moves it: it is chosen again when panels, hints or the legend change the room. */
   private aim: (() => Camera) | undefined;
+  /** Chosen with the camera of a new picture; it stays while one moves about in it. */
+  private mapCorner: MapCorner = "lower right";
   /** How far hints reach into the picture from its upper left corner. */
   private hint: Size = { width: 0, height: 0 };
   private motion: { readonly what: Motion; readonly start: number; readonly from: Shown; readonly was: Camera } | undefined;
@@ -128,9 +129,17 @@ export class Stage {
     return { camera: this.camera, width: this.width, height: this.height, ratio: this.ratio };
   }
 
-  /** How large the map of the whole may be. */
-  get mapRoom(): Size {
-    return { width: Math.min(MAP.width, MAP.part * this.width), height: Math.min(MAP.height, MAP.part * this.height) };
+  /** Where the map of the whole is (minimap.tsx), unless the whole is in sight. */
+  get map(): MapPlace | undefined {
+    if (!this.shown) return undefined;
+    const { w, h } = this.shown.bounds;
+    const { scale } = this.camera;
+    if (w * scale <= this.width && h * scale <= this.height) return undefined;
+    return mapAt(this.mapCorner, { width: w, height: h }, this);
+  }
+
+  private placeMap(shown: Shown, camera: Camera): void {
+    this.mapCorner = freeCorner(shown, this.selected, camera, this, this.aim ? "lower right" : this.mapCorner);
   }
 
   /** The part of the screen that a picture may use. */
@@ -175,6 +184,7 @@ export class Stage {
     this.camera = this.aim?.() ?? this.camera;
     const near = how.reveal === undefined || how.reveal < 0 ? undefined : this.cameraOn([how.reveal], false);
     if (near) this.aim = undefined;
+    this.placeMap(shown, near ?? this.camera);
     const what = before && !this.still ? motionBetween(before, was, shown, near ?? this.camera, this.width, this.height) : undefined;
     if (what) {
       this.camera = near ?? this.camera;
@@ -209,6 +219,7 @@ export class Stage {
     this.flight = this.endFlight();
     this.camera = this.aim();
     const { motion, shown } = this;
+    if (shown) this.placeMap(shown, this.camera);
     const what = motion && shown ? motionBetween(motion.from, motion.was, shown, this.camera, this.width, this.height) : undefined;
     if (motion) this.motion = what ? { ...motion, what } : this.endMotion();
     this.events.moved();
@@ -320,13 +331,9 @@ export class Stage {
     return fit(rect, this.width, this.height, scale);
   }
 
-  /** The map of the whole is in the lower right corner, unless the whole is in sight. */
   private isBelowMap(on: Rect): boolean {
-    const { w, h } = this.shown!.bounds;
-    const { scale } = this.camera;
-    if (w * scale <= this.width && h * scale <= this.height) return false;
-    const { width, height } = this.mapRoom;
-    return on.x + on.w > this.width - width - MAP.margin && on.y + on.h > this.height - height - MAP.margin;
+    const { map } = this;
+    return map !== undefined && on.x < map.x + map.w && on.y < map.y + map.h && on.x + on.w > map.x && on.y + on.h > map.y;
   }
 
   /** Paint at the next frame. */
@@ -423,7 +430,11 @@ export class Stage {
       const { scene, edgeOpacity, opacity } = what.at(Math.max(0, t));
       setCamera(context, sight);
       shown.painter.items(context, theme, sight, scene, what.boxes, what.edges, undefined, edgeOpacity, opacity);
-      if (t >= 1) this.motion = this.endMotion();
+      if (t >= 1) {
+        this.motion = this.endMotion();
+        // What the page draws over the graph has waited for it to stand still.
+        this.events.moved();
+      }
       this.draw();
       return;
     }

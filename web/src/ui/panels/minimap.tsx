@@ -1,7 +1,7 @@
-/** The whole graph in a corner with a frame around what is on screen; a click goes there. */
+/** The whole graph in a corner (mapCorner.ts) with a frame around what is on screen; a click goes there. */
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { centred, type Size } from "../../core/base/camera";
+import { centred } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { itemStyle } from "../../core/scene/style";
 import { Shape } from "../../core/scene/types";
@@ -9,23 +9,18 @@ import type { Session } from "../session";
 import { useSignal } from "./hooks";
 
 const MOST_BOXES = 6000;
-const NO_ROOM: Size = { width: 1, height: 1 };
 
 export function Minimap({ session }: { readonly session: Session }): JSX.Element | null {
   useSignal(session.onCamera);
   const canvas = useRef<HTMLCanvasElement>(null);
   const base = useRef<{ key: unknown; theme: unknown; width: number; image: HTMLCanvasElement } | undefined>(undefined);
   const { shown, stage, theme } = session;
-  const bounds = shown!.bounds;
-  const room = stage?.mapRoom ?? NO_ROOM;
-  const scale = Math.min(room.width / bounds.w, room.height / bounds.h);
-  const width = Math.max(24, Math.round(bounds.w * scale)),
-    height = Math.max(24, Math.round(bounds.h * scale));
-  const whole = stage && bounds.w * stage.camera.scale <= stage.width && bounds.h * stage.camera.scale <= stage.height;
+  const map = stage?.map;
 
   useEffect(() => {
     const element = canvas.current;
-    if (!element || !stage) return;
+    if (!element || !stage || !map) return;
+    const { w: width, h: height, scale } = map;
     const ratio = window.devicePixelRatio || 1;
     if (base.current?.key !== shown || base.current?.theme !== theme || base.current?.width !== width) {
       const image = document.createElement("canvas");
@@ -49,7 +44,8 @@ export function Minimap({ session }: { readonly session: Session }): JSX.Element
     context.strokeRect(camera.x * s, camera.y * s, w, h);
   });
 
-  if (whole || !stage) return null;
+  if (!stage || !map) return null;
+  const { corner, scale } = map;
   const go = (event: PointerEvent) => {
     if (event.buttons === 0) return;
     const box = canvas.current!.getBoundingClientRect();
@@ -60,10 +56,10 @@ export function Minimap({ session }: { readonly session: Session }): JSX.Element
   return (
     <canvas
       ref={canvas}
-      class="map"
+      class={`map ${corner}`}
       role="img"
       aria-label="Map of the whole graph"
-      style={{ width: `${width}px`, height: `${height}px` }}
+      style={{ width: `${map.w}px`, height: `${map.h}px` }}
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
         go(event);
