@@ -45,3 +45,17 @@ it("puts the sign of a change above the border of what is selected", () => {
   expect(lastLine()).toBeGreaterThan(-1);
   expect(sign).toBeGreaterThan(lastLine());
 });
+
+it.each([1, 0.5])("puts the title of a group above the highlighted line, at a zoom of %s", (scale) => {
+  const inside = visibleOf([{ id: "a" }, { id: "layer", open: true }, { id: "b", parent: "layer" }], [["a", "b"]]);
+  const scene = buildScene(NO_PROGRAM, inside, unwrapped(inside, layoutCompound(measure(inside), { direction: "TB" })), {
+    direction: "TB",
+  });
+  const [left, top] = [scene.x, scene.y].map((places) => Float32Array.from(places));
+  const [right, bottom] = [left.map((x, i) => x + scene.w[i]), top.map((y, i) => y + scene.h[i])];
+  const { context, calls, lastLine } = canvas();
+  const painter = new ScenePainter({ scene, boxIndex: buildSpatial(left, top, right, bottom), edgeIndex: empty });
+  painter.highlight(context, THEMES.light, { ...sight, camera: { x: 0, y: 0, scale } }, [], [0], true);
+  expect(lastLine()).toBeGreaterThan(-1);
+  expect(calls.findIndex((call) => call.startsWith("fillText layer"))).toBeGreaterThan(lastLine());
+});

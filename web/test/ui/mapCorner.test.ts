@@ -28,8 +28,8 @@ function picture(...boxes: readonly (readonly [number, number, number])[]): Pick
   };
 }
 
-const corner = (shown: ReturnType<typeof picture>, selected: readonly number[] = [], first: MapCorner = "lower right", scale = 1) =>
-  freeCorner(shown, selected, { x: 0, y: 0, scale }, CANVAS, first);
+const corner = (shown: ReturnType<typeof picture>, selected: readonly number[] = [], at?: MapCorner, scale = 1) =>
+  freeCorner(shown, selected, { x: 0, y: 0, scale }, CANVAS, at);
 
 const [LOWER_RIGHT, UPPER_RIGHT, LOWER_LEFT] = [
   [900, 550],
@@ -44,8 +44,11 @@ describe("the map of the whole", () => {
     expect(mapAt("lower left", WHOLE, CANVAS)).toMatchObject({ x: 12, y: 508 });
   });
 
-  it("is in the lower right corner over what is unchanged", () => {
-    expect(corner(picture([...LOWER_RIGHT, 0]))).toBe("lower right");
+  it("is in the lower right corner at first, unless another covers fewer boxes", () => {
+    expect(corner(picture())).toBe("lower right");
+    expect(corner(picture([...LOWER_RIGHT, 0]))).toBe("upper right");
+    expect(corner(picture([...LOWER_RIGHT, 0], [...UPPER_RIGHT, 0]))).toBe("lower left");
+    expect(corner(picture([...LOWER_RIGHT, 0], [...UPPER_RIGHT, 1], [...LOWER_LEFT, 1]))).toBe("lower right");
   });
 
   it("leaves a corner with changed or selected boxes", () => {
@@ -63,6 +66,7 @@ describe("the map of the whole", () => {
 
   it("stays where it is while that is as good", () => {
     expect(corner(picture(), [], "upper right")).toBe("upper right");
+    expect(corner(picture([...UPPER_RIGHT, 0]), [], "upper right")).toBe("upper right");
     expect(corner(picture([...UPPER_RIGHT, 1]), [], "upper right")).toBe("lower right");
   });
 });

@@ -42,7 +42,7 @@ function aroundNumbers({ labels }: Scene): Occupied {
 
 /** "×3" on lines that represent several edges (or words), near the source and on its background. One that does not fit is only in the tooltip. */
 function countLabels(scene: Scene, words: LabelOptions["words"], taken: () => Occupied): SceneLabel[] {
-  const { curve, curveStart, edgeMerged, edgeSource, parent } = scene;
+  const { curve, curveStart, edgeMerged, edgeSource } = scene;
   const isLine = (e: number) => curveStart[e + 1] - curveStart[e] >= 4 && edgeSource[e] >= 0;
   const labelled: number[] = [];
   const written = new Map<number, string>();
@@ -63,7 +63,7 @@ function countLabels(scene: Scene, words: LabelOptions["words"], taken: () => Oc
     const wide = textWidth(text, TINY) + 8;
     const spots = sentence ? wordSpots(scene, e, wide, lines) : spotsOn(curve, curveStart[e], curveStart[e], wide, ROOM);
     const spot = spots.find(({ x, y }) => takeAround(occupied, x, y, wide, HEIGHT));
-    if (spot) labels.push({ edge: e, ...spot, text, kind: "count", ground: parent[edgeSource[e]] });
+    if (spot) labels.push({ edge: e, ...spot, text, kind: "count", ground: groundAt(scene, e, spot) });
   }
   return labels;
 }
@@ -71,6 +71,18 @@ function countLabels(scene: Scene, words: LabelOptions["words"], taken: () => Oc
 interface Spot {
   readonly x: number;
   readonly y: number;
+}
+
+/** The innermost frame around one of the ends of an edge that a place on it lies in, or -1. */
+function groundAt({ x, y, w, h, parent, depth, edgeSource, edgeTarget }: Scene, e: number, at: Spot): number {
+  const holds = (frame: number) => at.x >= x[frame] && at.x <= x[frame] + w[frame] && at.y >= y[frame] && at.y <= y[frame] + h[frame];
+  let found = -1;
+  for (const end of [edgeSource[e], edgeTarget[e]]) {
+    let frame = end < 0 ? -1 : parent[end];
+    while (frame >= 0 && !holds(frame)) frame = parent[frame];
+    if (frame >= 0 && (found < 0 || depth[frame] > depth[found])) found = frame;
+  }
+  return found;
 }
 
 /** The straight parts of these edges, which own them. */

@@ -2,8 +2,10 @@
  * A graph from far away is a map. A group that is too small to look into, or that has no groups inside, is one solid block with its
  * name, in the colours of the boxes inside it, each colour as wide as its share; edges are not drawn. Boxes outside of groups remain specks.
  */
+import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { memoized } from "../../core/base/memoized";
+import { Places } from "../../core/base/occupied";
 import { CATEGORIES } from "../../core/program/types";
 import { frameStyle } from "../../core/scene/style";
 import type { Theme } from "../../core/scene/theme";
@@ -14,7 +16,7 @@ import type { Context } from "./canvasPainter";
 export const MAP = 0.08;
 /** A group of fewer square pixels on the screen is not looked into, nor one in which no name has room. */
 const LOOK_INTO = 16_000;
-const NARROW = 48;
+export const NARROW = 48;
 
 /** A border around a block of fewer pixels would hide its colours. */
 const LEAST_BORDERED = 6;
@@ -135,6 +137,14 @@ export function namedBlocks(scene: Scene, blocks: readonly number[]): { readonly
     items.sort((a, b) => scene.x[a] - scene.x[b] || scene.y[a] - scene.y[b]);
     return { item: items[items.length >> 1], continues: items.length > 1 };
   });
+}
+
+/** Where blocks are on the screen; each owns its place. */
+export function placesOf(scene: Scene, blocks: readonly number[], { x, y, scale }: Camera): Places {
+  const places = new Places();
+  for (const item of blocks)
+    places.add((scene.x[item] - x) * scale, (scene.y[item] - y) * scale, scene.w[item] * scale, scene.h[item] * scale, item);
+  return places;
 }
 
 export interface Blocks {

@@ -33,27 +33,33 @@ export function mapAt(corner: MapCorner, bounds: Size, { width, height }: Size):
   return { corner, scale, x, y, w, h };
 }
 
+/** So many other boxes are worth covering rather than one that has changed or is selected. */
+const WORTH = MOST_BOXES;
+
 /**
- * The corner with the fewest changed and selected boxes below the map, at best none. `first` is where the map is: it stays there if no
- * other corner is better.
+ * The corner with the fewest changed and selected boxes below the map, at best none, and then with the fewest others. `at` is where the map
+ * is, in a picture that somebody looks at: it stays there whatever is unchanged below it, if no other corner is better.
  */
 export function freeCorner(
   { scene, result: { marks }, boxIndex, bounds }: Pick<Shown, "scene" | "result" | "boxIndex" | "bounds">,
   selected: readonly number[],
   camera: Camera,
   canvas: Size,
-  first: MapCorner,
+  at?: MapCorner,
 ): MapCorner {
   const found = new Int32Array(MOST_BOXES);
   const chosen = new Set(selected);
-  let best = first;
+  let best = at ?? CORNERS[0];
   let fewest = Infinity;
-  for (const corner of [first, ...CORNERS]) {
+  for (const corner of at ? [at, ...CORNERS] : CORNERS) {
     const { x, y, w, h } = mapAt(corner, { width: bounds.w, height: bounds.h }, canvas);
     const [left, top] = [camera.x + x / camera.scale, camera.y + y / camera.scale];
     const count = querySpatial(boxIndex, left, top, left + w / camera.scale, top + h / camera.scale, found);
     let covered = 0;
-    for (const item of found.subarray(0, count)) if (scene.shape[item] !== Shape.Frame && (marks?.[item] || chosen.has(item))) covered++;
+    for (const item of found.subarray(0, count)) {
+      if (scene.shape[item] === Shape.Frame) continue;
+      covered += marks?.[item] || chosen.has(item) ? WORTH : at ? 0 : 1;
+    }
     if (covered < fewest) [best, fewest] = [corner, covered];
   }
   return best;

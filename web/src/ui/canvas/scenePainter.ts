@@ -9,10 +9,10 @@ import type { Theme } from "../../core/scene/theme";
 import { type Scene, type SceneLabel, Shape, type TextRun } from "../../core/scene/types";
 import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
-import { memoized } from "../../core/base/memoized";
-import { Occupied } from "../../core/base/occupied";
+import { memoized, once } from "../../core/base/memoized";
+import { Occupied, Places } from "../../core/base/occupied";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
-import { blocksOf, Contents, MAP, namedBlocks, paintBlock } from "./map";
+import { blocksOf, Contents, MAP, namedBlocks, NARROW, paintBlock, placesOf } from "./map";
 import {
   blockNameSize,
   fontOf,
@@ -57,6 +57,8 @@ export const PLAIN = 0.26;
 export const COARSE = 0.11;
 const DIMMED = 0.24;
 const MOST_CACHED_TEXTS = 20_000;
+/** Among more boxes than this nobody reads a title that a line crosses. */
+const MOST_TITLED = 4000;
 
 export class ScenePainter {
   private readonly visibleBoxes: Int32Array;
@@ -140,7 +142,7 @@ export class ScenePainter {
     const near = scale >= NAMES_ONLY;
     const moved = scene !== this.drawable.scene;
     const occupied = new Occupied();
-    const names = near ? [] : frames.map((item) => this.frameName(scene, item, sight, occupied)).filter((name) => name !== undefined);
+    const names = near ? [] : this.frameNames(scene, frames, sight, occupied);
     if (scale < COARSE) specks(context, theme, scene, leaves, emphasis, 1.25 / (scale * sight.ratio));
     else {
       for (const item of leaves) {
@@ -190,9 +192,10 @@ export class ScenePainter {
       paintBlock(context, theme, scene, this.contents, item, scale);
     }
     const occupied = new Occupied();
+    const places = once(() => placesOf(scene, blocks, sight.camera));
     const names = [
-      ...namedBlocks(scene, blocks).map(({ item, continues }) => this.blockName(scene, item, continues, sight, occupied)),
-      ...open.map((item) => this.frameName(scene, item, sight, occupied)),
+      ...namedBlocks(scene, blocks).map(({ item, continues }) => this.blockName(scene, item, continues, sight, occupied, places)),
+      ...this.frameNames(scene, open, sight, occupied),
     ];
     for (const name of names) {
       if (!name) continue;
@@ -211,19 +214,33 @@ export class ScenePainter {
     return blocksOf(this.contents, this.drawable.scene, scale, frames, []).blocks[0];
   }
 
-  /** The name of a block on a map is in its middle, or to the right of a block that is too narrow for it. */
-  private blockName(scene: Scene, item: number, continues: boolean, sight: Sight, occupied: Occupied): FrameName | undefined {
+  /** The name of a block on a map is in its middle; of one that is too narrow for it, to the right of it, where that covers no other. */
+  private blockName(
+    scene: Scene,
+    item: number,
+    continues: boolean,
+    sight: Sight,
+    occupied: Occupied,
+    blocks: () => Places,
+  ): FrameName | undefined {
     const { x, y, scale } = sight.camera;
     const width = scene.w[item] * scale,
       height = scene.h[item] * scale;
     const size = blockNameSize(height);
-    const name = size ? nameIn(this.texts(item), size, Number.POSITIVE_INFINITY) : undefined;
-    if (!name) return undefined;
-    const middle = (scene.x[item] - x) * scale + (width - name.width) / 2;
-    const aside = continues || name.width + 8 <= width ? 0 : width / 2 + name.width / 2 + 4;
-    const left = middle + aside + name.width > sight.width ? middle - aside : middle + aside,
-      top = (scene.y[item] - y) * scale + (height - size * 1.3) / 2 + 1;
-    return occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
+    const whole = size ? nameIn(this.texts(item), size, Number.POSITIVE_INFINITY) : undefined;
+    if (!whole) return undefined;
+    const top = (scene.y[item] - y) * scale + (height - size * 1.3) / 2 + 1;
+    const middle = (scene.x[item] - x + scene.w[item] / 2) * scale;
+    const put = (name: Name, left: number) =>
+      occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
+    if (continues || whole.width + 8 <= width) return put(whole, middle - whole.width / 2);
+    const away = width / 2 + 4;
+    for (const left of [middle + away, middle - away - whole.width]) {
+      const isSeen = left >= 0 && left + whole.width <= sight.width;
+      if (isSeen && !blocks().meets(left - 2, top - 1, whole.width + 4, size * 1.3, item)) return put(whole, left);
+    }
+    const part = width >= NARROW ? nameIn(this.texts(item), size, width - 8) : undefined;
+    return part && put(part, middle - part.width / 2);
   }
 
   /** When zoomed out, a box shows only its name, unless a frame's name is there. */
@@ -253,7 +270,26 @@ export class ScenePainter {
     return occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
   }
 
-  /** Draws these edges and box borders again in the colour of the selection, above everything. */
+  /** Titles of frames above lines that have just crossed them. */
+  private titlesAgain(context: Context, theme: Theme, sight: Sight, painter: CanvasPainter): void {
+    const { scene, boxIndex } = this.drawable;
+    const { x, y, scale } = sight.camera;
+    if (scale < MAP) return;
+    const room = this.visibleBoxes.subarray(0, MOST_TITLED);
+    const count = querySpatial(boxIndex, x, y, x + sight.width / scale, y + sight.height / scale, room);
+    if (count === MOST_TITLED) return;
+    const frames = [...room.subarray(0, count)]
+      .filter((item) => scene.shape[item] === Shape.Frame)
+      .sort((a, b) => scene.depth[a] - scene.depth[b]);
+    if (scale >= NAMES_ONLY) for (const item of frames) paintTitle(scene, theme, item, painter, this.texts(item));
+    else for (const name of this.frameNames(scene, frames, sight, new Occupied())) paintFrameName(context, theme, scene, name, sight);
+  }
+
+  private frameNames(scene: Scene, frames: readonly number[], sight: Sight, occupied: Occupied): FrameName[] {
+    return frames.map((item) => this.frameName(scene, item, sight, occupied)).filter((name) => name !== undefined);
+  }
+
+  /** Draws these edges and box borders again in the colour of the selection, above everything but texts. */
   highlight(context: Context, theme: Theme, sight: Sight, items: Iterable<number>, edges: Iterable<number>, strong: boolean): void {
     setCamera(context, sight);
     const { scale } = sight.camera;
@@ -262,6 +298,7 @@ export class ScenePainter {
     const accented: Theme = { ...theme, edge: theme.selection, faintEdge: theme.selection };
     for (const edge of edges) paintEdge(scene, accented, edge, painter);
     painter.flush();
+    this.titlesAgain(context, theme, sight, painter);
     this.labels(context, theme, sight, (kind) => kind !== "operand"); // what the lines have just crossed
     for (const item of items) {
       context.strokeStyle = theme.selection;

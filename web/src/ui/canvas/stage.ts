@@ -139,7 +139,7 @@ export class Stage {
   }
 
   private placeMap(shown: Shown, camera: Camera): void {
-    this.mapCorner = freeCorner(shown, this.selected, camera, this, this.aim ? "lower right" : this.mapCorner);
+    this.mapCorner = freeCorner(shown, this.selected, camera, this, this.aim ? undefined : this.mapCorner);
   }
 
   /** The part of the screen that a picture may use. */
@@ -450,7 +450,10 @@ export class Stage {
     if (hovered?.kind === "box") shown.painter.highlight(context, theme, sight, [hovered.item], shown.edgesOf(hovered.item), false);
     else if (hovered?.kind === "edge") shown.painter.highlight(context, theme, sight, [], [hovered.edge], false);
     if (this.chosenEdge >= 0) shown.painter.highlight(context, theme, sight, [], [this.chosenEdge], true);
-    for (const item of selected) shown.painter.highlight(context, theme, sight, [item], shown.edgesOf(item), true);
+    if (selected.length) {
+      const edges = selected.flatMap((item) => [...shown.edgesOf(item)]);
+      shown.painter.highlight(context, theme, sight, selected, edges, true);
+    }
   }
 
   /** Too much for one frame: draws the whole as a stretched picture, over it the last picture of this region, and asks for a better one. */
