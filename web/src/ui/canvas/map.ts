@@ -16,7 +16,7 @@ import type { Context } from "./canvasPainter";
 export const MAP = 0.08;
 /** A group of fewer square pixels on the screen is not looked into, nor one in which no name has room. */
 const LOOK_INTO = 16_000;
-export const NARROW = 48;
+const NARROW = 48;
 
 /** A border around a block of fewer pixels would hide its colours. */
 const LEAST_BORDERED = 6;
@@ -126,7 +126,7 @@ function isLarge(width: number, height: number): boolean {
 }
 
 /** One block of every group: of a group that continues in further columns, the one in the middle has the name. */
-export function namedBlocks(scene: Scene, blocks: readonly number[]): { readonly item: number; readonly continues: boolean }[] {
+export function namedBlocks(scene: Scene, blocks: readonly number[]): number[] {
   const columns = new Map<number, number[]>();
   for (const item of blocks) {
     const others = columns.get(scene.box[item]);
@@ -135,15 +135,15 @@ export function namedBlocks(scene: Scene, blocks: readonly number[]): { readonly
   }
   return Array.from(columns.values(), (items) => {
     items.sort((a, b) => scene.x[a] - scene.x[b] || scene.y[a] - scene.y[b]);
-    return { item: items[items.length >> 1], continues: items.length > 1 };
+    return items[items.length >> 1];
   });
 }
 
-/** Where blocks are on the screen; each owns its place. */
+/** Where blocks are on the screen; those of a group that continues in further columns have one owner. */
 export function placesOf(scene: Scene, blocks: readonly number[], { x, y, scale }: Camera): Places {
   const places = new Places();
   for (const item of blocks)
-    places.add((scene.x[item] - x) * scale, (scene.y[item] - y) * scale, scene.w[item] * scale, scene.h[item] * scale, item);
+    places.add((scene.x[item] - x) * scale, (scene.y[item] - y) * scale, scene.w[item] * scale, scene.h[item] * scale, scene.box[item]);
   return places;
 }
 

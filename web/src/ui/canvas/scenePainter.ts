@@ -12,7 +12,7 @@ import { between } from "../../core/base/colour";
 import { memoized, once } from "../../core/base/memoized";
 import { Occupied, Places } from "../../core/base/occupied";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
-import { blocksOf, Contents, MAP, namedBlocks, NARROW, paintBlock, placesOf } from "./map";
+import { blocksOf, Contents, MAP, namedBlocks, paintBlock, placesOf } from "./map";
 import {
   blockNameSize,
   fontOf,
@@ -194,7 +194,7 @@ export class ScenePainter {
     const occupied = new Occupied();
     const places = once(() => placesOf(scene, blocks, sight.camera));
     const names = [
-      ...namedBlocks(scene, blocks).map(({ item, continues }) => this.blockName(scene, item, continues, sight, occupied, places)),
+      ...namedBlocks(scene, blocks).map((item) => this.blockName(scene, item, sight, occupied, places)),
       ...this.frameNames(scene, open, sight, occupied),
     ];
     for (const name of names) {
@@ -214,33 +214,33 @@ export class ScenePainter {
     return blocksOf(this.contents, this.drawable.scene, scale, frames, []).blocks[0];
   }
 
-  /** The name of a block on a map is in its middle; of one that is too narrow for it, to the right of it, where that covers no other. */
-  private blockName(
-    scene: Scene,
-    item: number,
-    continues: boolean,
-    sight: Sight,
-    occupied: Occupied,
-    blocks: () => Places,
-  ): FrameName | undefined {
+  /**
+   * The name of a block on a map is in its middle, upright in one that is too narrow for it, else beside it: never over another block. Of
+   * a group that continues in further columns, it may be over those.
+   */
+  private blockName(scene: Scene, item: number, sight: Sight, occupied: Occupied, blocks: () => Places): FrameName | undefined {
     const { x, y, scale } = sight.camera;
     const width = scene.w[item] * scale,
       height = scene.h[item] * scale;
     const size = blockNameSize(height);
     const whole = size ? nameIn(this.texts(item), size, Number.POSITIVE_INFINITY) : undefined;
     if (!whole) return undefined;
-    const top = (scene.y[item] - y) * scale + (height - size * 1.3) / 2 + 1;
-    const middle = (scene.x[item] - x + scene.w[item] / 2) * scale;
-    const put = (name: Name, left: number) =>
-      occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
-    if (continues || whole.width + 8 <= width) return put(whole, middle - whole.width / 2);
+    const line = size * 1.3;
+    const [middle, centre] = [(scene.x[item] - x) * scale + width / 2, (scene.y[item] - y) * scale + height / 2];
+    const put = (name: Name, left: number, upright = false) => {
+      const top = upright ? centre - name.width / 2 : centre - line / 2 + 1;
+      const [w, h] = upright ? [line, name.width] : [name.width, line];
+      return occupied.take(left - 2, top - 1, w + 4, h + 2) ? { item, name, size, left, top, upright } : undefined;
+    };
+    const isClear = (left: number) =>
+      left >= 0 &&
+      left + whole.width <= sight.width &&
+      !blocks().meets(left - 2, centre - line / 2, whole.width + 4, line, scene.box[item]);
+    if (whole.width + 8 <= width || isClear(middle - whole.width / 2)) return put(whole, middle - whole.width / 2);
+    if (line <= width && whole.width + 8 <= height) return put(whole, middle - line / 2, true);
     const away = width / 2 + 4;
-    for (const left of [middle + away, middle - away - whole.width]) {
-      const isSeen = left >= 0 && left + whole.width <= sight.width;
-      if (isSeen && !blocks().meets(left - 2, top - 1, whole.width + 4, size * 1.3, item)) return put(whole, left);
-    }
-    const part = width >= NARROW ? nameIn(this.texts(item), size, width - 8) : undefined;
-    return part && put(part, middle - part.width / 2);
+    const beside = [middle + away, middle - away - whole.width].find(isClear);
+    return beside === undefined ? undefined : put(whole, beside);
   }
 
   /** When zoomed out, a box shows only its name, unless a frame's name is there. */
@@ -267,7 +267,7 @@ export class ScenePainter {
     const name = nameIn(this.texts(item), size, width - 8);
     if (!name) return undefined;
     const [left, top] = [(scene.x[item] - x) * scale + 4, (scene.y[item] - y) * scale + 2];
-    return occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top } : undefined;
+    return occupied.take(left - 2, top - 1, name.width + 4, size * 1.3) ? { item, name, size, left, top, upright: false } : undefined;
   }
 
   /** Titles of frames above lines that have just crossed them. */
@@ -383,17 +383,27 @@ interface FrameName {
   readonly size: number;
   readonly left: number;
   readonly top: number;
+  /** Read from below upwards. */
+  readonly upright: boolean;
 }
 
 /** Drawn in screen pixels: letters thousands of units high that are scaled down again would be misplaced. */
-function paintFrameName(context: Context, theme: Theme, scene: Scene, { item, name, size, left, top }: FrameName, sight: Sight): void {
+function paintFrameName(
+  context: Context,
+  theme: Theme,
+  scene: Scene,
+  { item, name, size, left, top, upright }: FrameName,
+  sight: Sight,
+): void {
   const { fill, secondary, accent } = frameStyle(scene, theme, item);
-  context.setTransform(sight.ratio, 0, 0, sight.ratio, 0, 0);
+  const { ratio } = sight;
+  if (upright) context.setTransform(0, -ratio, ratio, 0, left * ratio, (top + name.width) * ratio);
+  else context.setTransform(ratio, 0, 0, ratio, left * ratio, top * ratio);
   context.fillStyle = fill;
   context.globalAlpha *= 0.82;
-  context.fillRect(left - 2, top - 1, name.width + 4, size * 1.3);
+  context.fillRect(-2, -1, name.width + 4, size * 1.3);
   context.globalAlpha /= 0.82;
-  paintName(context, name, size, left, top + size, secondary, accent);
+  paintName(context, name, size, 0, size, secondary, accent);
   setCamera(context, sight);
 }
 
