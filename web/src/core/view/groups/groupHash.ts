@@ -33,9 +33,9 @@ export class Contents {
   private readonly inside: Int32Array;
   private readonly labels: Int32Array;
   private stamp = 0;
-  /** The numbers that were sorted last, and their order. */
   /** Contents that will be asked for again. */
   private readonly known = new Map<number, Content>();
+  /** The numbers that were sorted last, and their order. */
   private sorted: { readonly numbers: Int32Array; readonly order: Int32Array } = { numbers: new Int32Array(0), order: new Int32Array(0) };
 
   constructor(
