@@ -19,7 +19,7 @@ NAMES = {name.partition(".")[0].replace("_", "") for names, _ in ROWS for name i
 ALLOWED = {
     "categories and roles": "constant elementwise input matmul output parameter reduce result shape",
     "words of the viewer": "compare copy expand flatten kernel stack switch to view",
-    "names of columns, and of what they contain": "all any identity map name repeat sign size sum where",
+    "names of columns, and of what they contain": "all any identity name repeat sign size sum where",
     "how a metric is combined, a barycentre is chosen, a range is given": "max mean median min range",
     "a method of HTTP": "get",
     "elements, classes and attributes of pages": "div dot round select sub",
