@@ -69,7 +69,7 @@ def check(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
         row["effects"].append("hidden states")
     if programs["forward"] is not None:
         row |= {"seconds": seconds["forward"], "export seconds": sum(each for _, each in exports["forward"])}
-        row |= _truth(programs["forward"], model, exports["forward"][-1][0])
+        row |= _truth(programs["forward"], model, exports["forward"][-1][0], kwargs)
         row |= _flops(programs["forward"], model, args, kwargs)
     if programs["joint"] is not None:
         row |= _links(programs["joint"]) | _memory(programs["joint"], model, args, kwargs)
@@ -136,14 +136,17 @@ def _same(a: list[Any], b: list[Any]) -> bool:
     )
 
 
-def _truth(program: Any, model: Any, exported: Any) -> dict[str, Any]:
-    """Nodes that are missing, extra or wrong, against torch's own walk over its graph; and parameters."""
+def _truth(program: Any, model: Any, exported: Any, kwargs: Any) -> dict[str, Any]:
+    """Nodes that are missing, extra or wrong, against torch's own walk over its graph; and parameters. A switch that nothing reads and that
+    the call did not pass, such as `use_cache=False`, which opscope adds for torch.export, is not an input of the call."""
     elements = sum(parameter.numel() for parameter in {id(p): p for p in model.parameters()}.values())
     main = program.main
     counted = sum(kind.elements or 0 for node in main if node.role == "parameter" for kind in node.outputs)
     row: dict[str, Any] = {"nodes": len(main), "wrong": [], "parameters": [counted, elements]}
     if exported is not None:
         nodes, edges = expected_graph(exported, exported.graph)
+        added = exported.example_inputs[1].keys() - kwargs.keys()
+        nodes = [name for name in nodes if name not in added or any(source == name for source, _, _ in edges)]
         listed = [node.id for node in main if node.op != "constant" or node.id in nodes]
         row["wrong"] = sorted({*nodes} ^ {*listed})
         if not row["wrong"]:
