@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 
+import jax
+import jax.numpy as jnp
 import pytest
 from scanned_steps import LOSSES, X, step, weights
 
 from opscope.analysis.directions import directions
 from opscope.analysis.gradients import with_backward_links
+from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.ops import facts_of, plain_name
 from opscope.program import BACKWARD, BACKWARD_OF, RECOMPUTED, RECOMPUTES, SAVED_FROM, Node, Program
 from opscope.readers import capture_object
@@ -97,3 +101,35 @@ def test_the_slots_of_the_backward_loop_are_linked_to_the_forward_loop(name: str
 def test_the_slices_of_a_lowered_backward_loop_are_linked_to_the_forward_loop() -> None:
     pairs = [(node, forward) for node, forward in links(linked("scan", "hlo"), SAVED_FROM) if node.calls]
     assert len(pairs) >= 8 and all(node.outputs == forward.outputs for node, forward in pairs)
+
+
+@pytest.mark.parametrize("stage", ["stablehlo", "hlo"])
+def test_what_a_layer_recomputes_belongs_to_the_layer(stage: str) -> None:
+    """One group with the recomputation of both layers was drawn before and after the derivatives of each of them, in circles."""
+
+    def layer(name: str, x: jax.Array, weight: jax.Array) -> jax.Array:
+        with jax.named_scope(name):
+            return jnp.tanh(jnp.exp(x) @ weight)
+
+    def loss(weights: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+        for name, weight in weights.items():
+            x = jax.checkpoint(layer, static_argnums=0)(name, x, weight)
+        return jnp.sin(x).sum()
+
+    names = ("first", "second", "third")
+    program = capture_object(jax.value_and_grad(loss), dict.fromkeys(names, jnp.ones((4, 4))), jnp.ones((2, 4)), stage=stage)
+    trees = GroupTrees(program)
+    for number, graph in enumerate(program):
+        trees.put_graph(number, graph)
+    tree, start = trees.trees()[0], sum(len(graph) for graph in itertools.takewhile(lambda graph: graph is not program.main, program))
+    paths = dict(zip(program.main.ids, (_path(tree, group) for group in tree.of_node[start:]), strict=False))
+    again = {path for path in paths.values() if "recomputed" in path}
+    assert {path[-3:] for path in again} == {("backward", name, "recomputed") for name in names}
+    parts = {name: path[path.index("backward") + 1] for name, path in paths.items() if "backward" in path and len(path) > 2}
+    edges = {(parts[source], parts[node.id]) for node in program.main if node.id in parts for source, _ in node.inputs if source in parts}
+    order = {name: place for place, name in enumerate(reversed(names))}
+    assert edges and all(order[source] <= order[target] for source, target in edges if source in order and target in order)
+
+
+def _path(tree: GroupTree, group: int) -> tuple[str, ...]:
+    return () if group < 0 else (*_path(tree, tree.parents[group]), tree.names[group])

@@ -15,6 +15,7 @@ from typing import Any
 from opscope.analysis.descriptions import Descriptions, Kind
 from opscope.analysis.directions import directions
 from opscope.analysis.index_ops import POSITION_AND_MASK, index_ops
+from opscope.analysis.recomputed_parts import recomputed_parts, shared_prefix
 from opscope.analysis.structure import STRUCTURE, within_half
 from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Frame, Graph, Path, Program, details_of
 from opscope.readers.torch.tags import CLUSTER, PARTITION
@@ -143,25 +144,28 @@ class GroupTrees:
         return [*trees, self._ops]
 
     def _direction_tree(self) -> GroupTree:
-        """The half first, then the modules. What is recomputed is a part of its own: of the backward half, or beside it where the forward
-        half is elsewhere (in the body of a backward loop). Nodes without scope and direction (parameters, constants) stay outside: the
-        view puts them next to their users."""
+        """The half first, then the modules. What is recomputed is a part of its own: of the module that is recomputed, in the backward
+        half, or beside that half where the forward half is elsewhere (in the body of a backward loop). Nodes without scope and direction
+        (parameters, constants) stay outside: the view puts them next to their users."""
         tree = GroupTree(DIRECTION)
         directions_by_graph = directions(self._program, dict(zip(self._program.graphs, self._directions, strict=True)))
-        for graph, (scopes, marks) in enumerate(zip(self._scopes, directions_by_graph.values(), strict=True)):
-            tree.start_graph(graph)
+        for number, (graph, scopes, marks) in enumerate(zip(self._program, self._scopes, directions_by_graph.values(), strict=True)):
+            tree.start_graph(number)
             shared = len(_common_prefix(scopes))
             # The inputs of a model are drawn outside of its modules, so a module around everything would be around both halves.
             outer = 0 if self._program.attrs.get("modules") else shared
-            recomputed = (BACKWARD, RECOMPUTED) if FORWARD in marks else (RECOMPUTED,)
-            scope_of = dict(zip(zip(map(id, scopes), marks, strict=True), scopes, strict=True))
-            groups: dict[tuple[int, str], int] = {}
-            for (key, mark), scope in scope_of.items():
-                path = scope or ()
-                unnamed = scope is not None and mark and path[shared : shared + 1] != (mark,)
-                part = recomputed if mark == RECOMPUTED else (mark,)
-                groups[key, mark] = tree.number((*path[:outer], *part, *path[shared:]) if unnamed else path)
-            tree.of_node.extend(map(groups.__getitem__, zip(map(id, scopes), marks, strict=True)))
+            has_both = FORWARD in marks and RECOMPUTED in marks
+            parts = recomputed_parts(graph, scopes, marks) if has_both else [None] * len(marks)
+            scope_of = dict(zip(zip(map(id, scopes), marks, parts, strict=True), scopes, strict=True))
+            groups: dict[tuple[int, str, Path | None], int] = {}
+            for key, scope in scope_of.items():
+                path, (_, mark, part) = scope or (), key
+                if scope is not None and mark and path[shared : shared + 1] != (mark,):
+                    half = (mark,) if part is None else (BACKWARD, *part[shared:], RECOMPUTED)
+                    rest = path[max(shared, len(part)) :] if part and path[: len(part)] == part else path[shared:]
+                    path = (*path[:outer], *half, *rest)
+                groups[key] = tree.number(path)
+            tree.of_node.extend(map(groups.__getitem__, zip(map(id, scopes), marks, parts, strict=True)))
         return tree
 
 
@@ -170,10 +174,7 @@ def _common_prefix(paths: list[Path | None]) -> Path:
     shared: Path | None = None
     for path in dict(zip(map(id, paths), paths, strict=True)).values():
         if path is not None and path != shared:
-            if shared is None:
-                shared = path
-            length = next((i for i, (a, b) in enumerate(zip(shared, path)) if a != b), min(len(shared), len(path)))  # noqa: B905
-            shared = shared[:length]
+            shared = path if shared is None else shared_prefix(shared, path)
             if not shared:
                 break
     return shared or ()
