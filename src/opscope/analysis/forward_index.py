@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
-from opscope.analysis.origins import CALL, EVIDENCE, LINE, SCOPE, Key, Origin, level_of
+from opscope.analysis.origins import CALL, EVIDENCE, LINE, SCOPE, WITH_SCOPE, Key, Origin, level_of, parts_of
 from opscope.ops import facts_of, plain_name
-from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, Node, NodeColumns, NodeKey
+from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, NodeColumns, NodeKey, TensorType
 
 _MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
@@ -22,33 +23,52 @@ _SUMS = frozenset({"add", "add_any"})
 
 Shape: TypeAlias = tuple[int | str, ...]
 _MOST_COMPARED = 24
+_MOST_PRECEDING = 1 << 14
+"""Who comes after the same forward nodes is near them, so not all of these are remembered."""
+
+
+class Row(NamedTuple):
+    """What is looked at of a node. Making all of every node would take longest."""
+
+    id: str
+    op: str
+    read: tuple[str, ...]
+    """The ids of the nodes whose values it reads."""
+    outputs: tuple[TensorType, ...]
+
+
+_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)
+
+
+def rows_of(graph: Graph) -> Iterator[Row]:
+    """The nodes of a graph."""
+    return map(_row, zip(graph.ids, graph.ops, graph.reads, graph.types, strict=True))
 
 
 class Forward:
     """A forward node with what is looked up of it again and again. It is equal to nothing but itself: comparing it is quick."""
 
-    __slots__ = ("helper", "node", "origin", "own_result", "part", "read", "reshapes", "sources", "unit", "values")
+    __slots__ = ("helper", "id", "op", "origin", "outputs", "own_result", "part", "read", "reshapes", "sources", "unit", "values")
 
-    def __init__(self, part: Part, node: Node, origin: Origin, helper: bool) -> None:
+    def __init__(self, part: Part, row: Row, origin: Origin, helper: bool) -> None:
         self.part = part
-        self.node = node
+        self.id, self.op, self.read, self.outputs = row
         self.origin = origin
         self.helper = helper
-        self.read = tuple([name for name, _ in node.inputs])
-        self.own_result = plain_name(node.op) in OWN_RESULT
-        self.reshapes = facts_of(node.op).category == "shape"
+        self.own_result = plain_name(row.op) in OWN_RESULT
+        self.reshapes = facts_of(row.op).category == "shape"
         self.unit: tuple[Forward, ...] = ()
         self.sources: list[Forward] | None = None
         self.values: tuple[Value, ...] | None = None
 
     @property
     def key(self) -> NodeKey:
-        return self.part.graph.name, self.node.id
+        return self.part.graph.name, self.id
 
     def users(self) -> list[Forward]:
         """The forward nodes that read it, in its graph."""
         own = self.part.own
-        return [own[name] for name in self.part.graph.users.get(self.node.id, ()) if name in own]
+        return [own[name] for name in self.part.graph.users.get(self.id, ()) if name in own]
 
     def is_one_with(self, other: Forward) -> bool:
         """Whether two nodes come from one operation of the source."""
@@ -68,7 +88,7 @@ class _Relatives(NamedTuple):
     key: Key
     """What they share."""
     helper: bool
-    same_primitive: frozenset[Forward]
+    same_primitive: Sequence[Forward]
 
 
 class _Step(NamedTuple):
@@ -118,6 +138,8 @@ class Part:
         """Forward nodes that recomputed nodes of this graph repeat."""
         self.steps: dict[str, _Step] = {}
         """Backward nodes that have been looked up."""
+        self.links: dict[str, tuple[Forward, ...]] = {}
+        """What was found for backward nodes."""
 
     def value(self, name: str) -> Value:
         """What a node is the value of: itself, if nothing else is known."""
@@ -132,7 +154,7 @@ class Part:
         """Give the memory back, once nobody asks any more."""
         for forward in self.own.values():
             forward.unit, forward.sources, forward.values = (), None, None
-        for known in (self.own, self.forward, self.repeated, self.steps):
+        for known in (self.own, self.forward, self.repeated, self.steps, self.links):
             known.clear()
 
 
@@ -154,11 +176,11 @@ class ForwardIndex:
         self._of_rows: dict[tuple[Key, str, bool, int], _Relatives] = {}
         """Relatives by evidence, primitive, whether they are helpers and how many nodes had this evidence: later there may be more."""
         self._preceding: dict[tuple[Key, tuple[tuple[Forward, ...], ...]], _Before] = {}
-        self.prepared: list[tuple[Part, Node]] = []
+        self.prepared: list[tuple[Part, Row]] = []
         """Backward nodes through which no gradient flows yet."""
 
-    def add(self, part: Part, node: Node, origin: Origin, helper: bool) -> None:
-        forward = part.forward[node.id] = part.own[node.id] = Forward(part, node, origin, helper)
+    def add(self, part: Part, row: Row, origin: Origin, helper: bool) -> None:
+        forward = part.forward[row.id] = part.own[row.id] = Forward(part, row, origin, helper)
         self._added[helper].append(forward)
         for (is_helper, level), (rows, of_primitives) in self._rows.items():
             if is_helper == helper:
@@ -173,7 +195,7 @@ class ForwardIndex:
                 _put(forward, level, *tables)
         return tables
 
-    def find(self, part: Part, node: Node, origin: Origin) -> tuple[tuple[Forward, ...], str]:
+    def find(self, part: Part, node: Row, origin: Origin) -> tuple[tuple[Forward, ...], str]:
         """Forward nodes and evidence for a backward node. Its backward operands must have been looked up before it."""
         relatives = self._relatives.get(id(origin))
         if relatives is None:
@@ -181,7 +203,7 @@ class ForwardIndex:
         read: list[Forward] = []
         steps: list[_Step] = []
         of_forward, of_steps = part.forward, part.steps
-        for name, _ in node.inputs:
+        for name in node.read:
             if name in of_forward:
                 read.append(of_forward[name])
             elif name in of_steps:
@@ -205,27 +227,21 @@ class ForwardIndex:
             self.prepared.append((part, node))
         return links, EVIDENCE[relatives.level] if links else "none"
 
-    def prepared_for(self, part: Part, node: Node, links: Mapping[NodeKey, tuple[Forward, ...]]) -> tuple[Forward, ...]:
+    def prepared_for(self, part: Part, node: Row) -> tuple[Forward, ...]:
         """The operations whose derivatives read what a node only prepares: the divisor that is broadcast again for dx = dy / b is part of
         the division, and not of the broadcast that it repeats."""
         if facts_of(node.op).category != "shape":
             return ()
         readers = (name for name in part.graph.users.get(node.id, ()) if name in part.steps)
-        return tuple(dict.fromkeys(forward for name in readers for forward in links[part.graph.name, name]))[:_MOST_LINKS]
+        return tuple(dict.fromkeys(forward for name in readers for forward in part.links[name]))[:_MOST_LINKS]
 
-    def prepares(
-        self,
-        part: Part,
-        node: Node,
-        origin: Origin,
-        links: Mapping[NodeKey, tuple[Forward, ...]],
-        prepares: Mapping[NodeKey, tuple[Forward, ...]],
-    ) -> tuple[Forward, ...]:
+    def prepares(self, part: Part, name: str, origin: Origin, prepares: Mapping[NodeKey, tuple[Forward, ...]]) -> tuple[Forward, ...]:
         """The operations of its line whose derivatives read what a recomputed node prepares, directly or through others like it. Where
         none does, because the value leaves its graph, all of the line."""
         line = origin.key(LINE if LINE in origin.levels else SCOPE)
-        users = [(part.graph.name, name) for name in part.graph.users.get(node.id, ())]
-        forward = _sharing((each for key in users for each in links.get(key) or prepares.get(key, ())), line)
+        graph, links = part.graph, part.links
+        users = graph.users.get(name, ())
+        forward = _sharing((each for user in users for each in links.get(user) or prepares.get((graph.name, user), ())), line)
         if not forward:
             forward = tuple(self.rows(False, level_of(line))[0].get(line, ())[:_MOST_LINKS])
         return tuple(dict.fromkeys(forward))[:_MOST_LINKS]
@@ -246,13 +262,13 @@ class ForwardIndex:
                 if relatives is None:
                     same = of_primitives.get((key, origin.primitive), [])[:_MOST_COMPARED]
                     every = tuple(dict.fromkeys([*same, *nodes[:_MOST_COMPARED]]))
-                    relatives = self._of_rows[known] = _Relatives(every, level, key, helper, frozenset(same))
+                    relatives = self._of_rows[known] = _Relatives(every, level, key, helper, same)
                 if EVIDENCE[level] != "place" or any(each.origin.direction != RECOMPUTED for each in relatives.nodes):
                     return relatives
                 recomputed = relatives
         return recomputed or _NO_RELATIVES
 
-    def _results_read(self, part: Part, node: Node, origin: Origin, values: Iterable[Value]) -> list[Forward]:
+    def _results_read(self, part: Part, node: Row, origin: Origin, values: Iterable[Value]) -> list[Forward]:
         """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x). A result that is used
         several times is differentiated only once the gradients of all uses have been added."""
         place = origin.place
@@ -260,14 +276,14 @@ class ForwardIndex:
         if not results or plain_name(node.op) in _CONTRACTIONS:
             return []
         results = [each for each in results if not _is_numerator(part, node, each)]
-        results.sort(key=lambda each: (each.part.graph.name, each.part.graph.position[each.node.id]))
-        added = any(plain_name(part.op_of(name)) in _SUMS for name, _ in node.inputs if name in part.steps)
+        results.sort(key=lambda each: (each.part.graph.name, each.part.graph.position[each.id]))
+        added = any(plain_name(part.op_of(name)) in _SUMS for name in node.read if name in part.steps)
         return results if added else [each for each in results if sum(not user.helper for user in each.users()) < 2]
 
     def _differentiated(
         self,
         part: Part,
-        node: Node,
+        node: Row,
         origin: Origin,
         relatives: _Relatives,
         steps: Sequence[_Step],
@@ -292,14 +308,14 @@ class ForwardIndex:
         same = [forward for forward in continued if primitive in [each.origin.primitive for each in forward]]
         return (
             _first(same)
-            or _reading(relatives.nodes, values and values.intersection([part.value(name) for name, _ in node.inputs]))
+            or _reading(relatives.nodes, values and values.intersection(map(part.value, node.read)))
             or _reading(relatives.nodes, values)
             or _alike(part, node, origin, before.feeding)
             or _first(continued)
             or [each for each in (*units, *before.feeding) if each in relatives.same_primitive]
             or _first([step.forward for step in steps if set(units).issuperset(step.forward)])
             or [each for each in relatives.nodes if each in relatives.same_primitive]
-            or [each for each in relatives.nodes if each.node.op == node.op]
+            or [each for each in relatives.nodes if each.op == node.op]
             or (relatives.nodes if relatives.level <= LINE else ())
         )
 
@@ -309,6 +325,8 @@ class ForwardIndex:
         operations = tuple([step.forward for step in steps])
         before = self._preceding.get((relatives.key, operations))
         if before is None:
+            if len(self._preceding) == _MOST_PRECEDING:
+                self._preceding.clear()
             units = tuple(dict.fromkeys([every for forward in operations for each in forward for every in each.unit or _unit(each)]))
             before = self._preceding[relatives.key, operations] = _Before(units, relatives.key)
         return before
@@ -319,11 +337,16 @@ def _sharing(nodes: Iterable[Forward], key: Key) -> tuple[Forward, ...]:
     level = level_of(key)
     if level == CALL:
         return tuple([each for each in nodes if each.origin.has(key)])
-    return tuple([each for each in nodes if each.origin.key(level) == key])
+    scope, offset = parts_of(key)
+    if level == SCOPE:
+        return tuple([each for each in nodes if each.origin.scope == scope])
+    if WITH_SCOPE[level]:
+        return tuple([each for each in nodes if each.origin.scope == scope and each.origin.offsets[level] == offset])
+    return tuple([each for each in nodes if each.origin.offsets[level] == offset])
 
 
-_NO_RELATIVES = _Relatives((), CALL, -1, False, frozenset())
-_NOTHING_BEFORE = _Before((), -1)
+_NO_RELATIVES = _Relatives((), CALL, CALL, False, ())
+_NOTHING_BEFORE = _Before((), CALL)
 
 
 def _put(forward: Forward, level: int, rows: _Rows, of_primitives: _RowsOfPrimitives) -> None:
@@ -354,13 +377,13 @@ def _computing(forward: Forward) -> Sequence[Forward]:
     return computing or (forward,)
 
 
-def _is_numerator(part: Part, node: Node, result: Forward) -> bool:
+def _is_numerator(part: Part, node: Row, result: Forward) -> bool:
     """Whether a node goes on with a product of the derivative of a division by b, db = -dy / b² · a, and the result is a."""
-    for name, _ in node.inputs:
+    for name in node.read:
         step = part.steps.get(name)
         if step and plain_name(part.op_of(name)) in _PRODUCTS:
-            quotients = (each for each in step.forward if plain_name(each.node.op) in _QUOTIENTS)
-            if any(each.read[:1] == (result.node.id,) for each in quotients):
+            quotients = (each for each in step.forward if plain_name(each.op) in _QUOTIENTS)
+            if any(each.read[:1] == (result.id,) for each in quotients):
                 return True
     return False
 
@@ -371,7 +394,7 @@ def _first(steps: Sequence[tuple[Forward, ...]]) -> tuple[Forward, ...]:
         return steps[0] if steps else ()
     return min(
         (step for step in steps if step),
-        key=lambda step: min([each.part.graph.position[each.node.id] for each in step]),
+        key=lambda step: min([each.part.graph.position[each.id] for each in step]),
         default=(),
     )
 
@@ -395,7 +418,7 @@ def _unit(forward: Forward) -> tuple[Forward, ...]:
     nodes = [forward]
     own, users_of = forward.part.own, forward.part.graph.users
     for each in nodes:  # grows while it is walked
-        for name in (*each.read, *users_of.get(each.node.id, ())):
+        for name in (*each.read, *users_of.get(each.id, ())):
             if len(nodes) < _MOST_LINKS and (other := own.get(name)) and other not in nodes and forward.is_one_with(other):
                 nodes.append(other)
     forward.unit = tuple(nodes)
@@ -426,19 +449,19 @@ def _sources(forward: Forward) -> list[Forward]:
     return sources
 
 
-def _reshaped(part: Part, node: Node) -> list[Shape]:
+def _reshaped(part: Part, node: Row) -> list[Shape]:
     """The shapes of the gradients that arrive at a node and leave it with another shape."""
     if not node.outputs:
         return []
     leaving = node.outputs[0].shape
-    arriving = [part.graph.types_of(name) for name, _ in node.inputs if name not in part.forward]
+    arriving = [part.graph.types_of(name) for name in node.read if name not in part.forward]
     return [outputs[0].shape for outputs in arriving if outputs and outputs[0].shape != leaving]
 
 
-def _is_transposed(node: Node, reshaped: Sequence[Shape], forward: Forward) -> bool:
+def _is_transposed(node: Row, reshaped: Sequence[Shape], forward: Forward) -> bool:
     """Whether a backward node undoes the change of shape of a forward node: a sum that of a broadcast. Gradients of the shapes
     `reshaped` get another shape in it."""
-    results = forward.node.outputs
+    results = forward.outputs
     if not results or results[0].shape not in reshaped:
         return False
     shape = node.outputs[0].shape
@@ -446,28 +469,28 @@ def _is_transposed(node: Node, reshaped: Sequence[Shape], forward: Forward) -> b
     return any(bool(outputs) and outputs[0].shape == shape for outputs in operands)
 
 
-def _alike(part: Part, node: Node, origin: Origin, feeding: Iterable[Forward]) -> list[Forward]:
+def _alike(part: Part, node: Row, origin: Origin, feeding: Iterable[Forward]) -> list[Forward]:
     """The nearest forward node that did to a value of its shape what a node does to a gradient; a negation is of a difference."""
     negates = plain_name(node.op) in _SIGNS
     shapes: list[Shape] | None = None
     primitive = origin.primitive
     for each in feeding:
-        if each.origin.primitive == primitive or (negates and plain_name(each.node.op) in _DIFFERENCES):
+        if each.origin.primitive == primitive or (negates and plain_name(each.op) in _DIFFERENCES):
             if shapes is None:
-                arriving = [part.graph.types_of(name) for name, _ in node.inputs if name in part.steps]
+                arriving = [part.graph.types_of(name) for name in node.read if name in part.steps]
                 shapes = [outputs[0].shape for outputs in arriving if outputs]
-            if each.node.outputs and each.node.outputs[0].shape in shapes:
+            if each.outputs and each.outputs[0].shape in shapes:
                 return [each]
     return []
 
 
-def _values_read(part: Part, node: Node) -> set[Value]:
+def _values_read(part: Part, node: Row) -> set[Value]:
     """The forward values that a backward node reads, through the helpers that prepare them."""
     values: set[Value] = set()
-    waiting = [node]
+    waiting: list[Row | Forward] = [node]
     forward, arguments, same_argument = part.forward, part.arguments, part.same_argument
     for reader in waiting:  # grows while it is walked
-        for name, _ in reader.inputs:
+        for name in reader.read:
             value: Value | None = forward.get(name)
             if value is None:
                 value = same_argument.get(name) or ((part.graph.name, name) if name in arguments else None)
@@ -475,5 +498,5 @@ def _values_read(part: Part, node: Node) -> set[Value]:
                 continue
             values.add(value)
             if isinstance(value, Forward) and value.helper and value.part is part:
-                waiting.append(value.node)
+                waiting.append(value)
     return values

@@ -12,15 +12,18 @@ what was differentiated; nor are the insides of reducers.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, compress, islice, repeat
+from operator import le, sub
 from types import MappingProxyType
 from typing import NamedTuple
 
 from opscope.analysis.called_values import CalledValues
 from opscope.analysis.derivatives import REDUCING
-from opscope.analysis.forward_index import Forward, ForwardIndex, Part
+from opscope.analysis.forward_index import Forward, ForwardIndex, Part, rows_of
 from opscope.analysis.moved import SLICES
 from opscope.analysis.origins import Origin, Origins
 from opscope.analysis.recomputed import Repeats
@@ -56,13 +59,18 @@ def backward_links(program: Program) -> list[BackwardLink]:
 
     Inferred directions come with the links that follow from them; without scopes and source lines, there is no other evidence.
     """
-    return _linked(program).backward
+    links = _linked(program)
+    found = ((graph, node, forward) for graph, nodes in links.backward.items() for node, forward in nodes.items())
+    return [BackwardLink(*each, reason) for each, reason in zip(found, links.reasons, strict=True)]
 
 
 class _Links(NamedTuple):
     """What links the parts of a training step."""
 
-    backward: list[BackwardLink]
+    backward: dict[str, dict[str, tuple[NodeKey, ...]]]
+    """By graph, the forward nodes that each backward node differentiates."""
+    reasons: list[str]
+    """The evidence for each of them."""
     recomputed: dict[NodeKey, NodeKey]
     """By recomputed node, the forward node that it repeats."""
     saved: dict[NodeKey, NodeKey]
@@ -72,71 +80,71 @@ class _Links(NamedTuple):
 
 
 def _linked(program: Program) -> _Links:
+    others = _Links({}, [], {}, {}, {})
     if INFERRED_ATTR in program.attrs:
-        return _Links([], {}, {}, {})
+        return others
     index = ForwardIndex()
     reducers = _reducers(program)
     origins = Origins(graph for graph in program if graph.name not in reducers)
     if not any(origins.directions):
-        return _Links([], {}, {}, {})
+        return others
     graph_origins = {graph.name: origins.of(graph) for graph in program if graph.name not in reducers}
     for name, origins_here in graph_origins.items():
         graph = program[name]
         part = index.parts[name] = Part(graph, name == program.entry)
         helpers = _helpers(graph, origins_here)
-        for node, origin, helper in zip(graph, origins_here, helpers, strict=True):
-            if origin.direction == FORWARD and node.role != "constant":
-                index.add(part, node, origin, helper)
-    links: dict[NodeKey, tuple[Forward, ...]] = {}
-    reasons: list[str] = []
-    others = _Links([], {}, {}, {})
+        for row, role, origin, helper in zip(rows_of(graph), graph.roles, origins_here, helpers, strict=True):
+            if origin.direction == FORWARD and role != "constant":
+                index.add(part, row, origin, helper)
     values = CalledValues(program)
     repeats = Repeats(index, values)
     if RECOMPUTED in origins.directions:
         for name, origins_here in graph_origins.items():
             repeats.add_unmarked(index.parts[name], origins_here)
-    preparing: list[tuple[Part, Node, Origin]] = []
+    preparing: list[tuple[Part, str, Origin]] = []
     graphs = [graph for graph in reversed(program.callees_first()) if graph.name not in reducers]
     parts_of_step = {graph.name: {origin.direction for origin in graph_origins[graph.name]} for graph in graphs}
-    for graph in sorted(graphs, key=lambda graph: not parts_of_step[graph.name].isdisjoint((RECOMPUTED, BACKWARD))):
+    graphs.sort(key=lambda graph: not parts_of_step[graph.name].isdisjoint((RECOMPUTED, BACKWARD)))
+    for graph in graphs:
         part, origins_here = index.parts[graph.name], graph_origins[graph.name]
         receives = values.receives(graph) or RECOMPUTED in parts_of_step[graph.name]
         if values.only_indexes(graph) or not (receives or BACKWARD in parts_of_step[graph.name]):
             continue
-        for node, origin in zip(graph, origins_here, strict=True):
-            if node.role == "constant":
+        for i, (row, role, origin) in enumerate(zip(rows_of(graph), graph.roles, origins_here, strict=True)):
+            if role == "constant":
                 continue  # StableHLO names them after what they are for; they differentiate and repeat nothing
-            if receives and values.passes_on(graph, node) and _is_passed_on(index, values, part, node):
+            if receives and values.passes_on(graph, node := graph.nodes[i]) and _is_passed_on(index, values, part, node):
                 is_slot = node.is_argument or plain_name(node.op) in SLICES or node.calls
                 if is_slot and node.id in part.forward and origin.direction != FORWARD:
                     others.saved[graph.name, node.id] = part.forward[node.id].key
             elif origin.direction == RECOMPUTED:
-                forward = repeats.find(part, node, origin)
+                forward = repeats.find(part, graph.nodes[i], origin)
                 if forward:
-                    part.forward[node.id] = forward
-                    others.recomputed[graph.name, node.id] = forward.key
+                    part.forward[row.id] = forward
+                    others.recomputed[graph.name, row.id] = forward.key
                 else:
-                    index.add(part, node, origin, True)
-                    preparing.append((part, node, origin))
+                    index.add(part, row, origin, True)
+                    preparing.append((part, row.id, origin))
             elif origin.direction == BACKWARD:
-                links[graph.name, node.id], reason = index.find(part, node, origin)
-                reasons.append(reason)
-    for part, node in reversed(index.prepared):
-        if prepared := index.prepared_for(part, node, links):
-            links[part.graph.name, node.id] = prepared
+                part.links[row.id], reason = index.find(part, row, origin)
+                others.reasons.append(reason)
+    for part, row in reversed(index.prepared):
+        if prepared := index.prepared_for(part, row):
+            part.links[row.id] = prepared
     prepares: dict[NodeKey, tuple[Forward, ...]] = {}
-    for part, node, origin in reversed(preparing):
-        prepares[part.graph.name, node.id] = index.prepares(part, node, origin, links, prepares)
+    for part, name, origin in reversed(preparing):
+        prepares[part.graph.name, name] = index.prepares(part, name, origin, prepares)
     others.prepares.update((key, tuple([each.key for each in forwards])) for key, forwards in prepares.items())
+    keys: dict[tuple[Forward, ...], tuple[NodeKey, ...]] = {}
+    for graph in graphs:
+        links = index.parts[graph.name].links
+        for forwards in links.values():
+            if forwards not in keys:
+                keys[forwards] = tuple([each.key for each in forwards])
+        if links:
+            others.backward[graph.name] = {name: keys[forwards] for name, forwards in links.items()}
     for part in index.parts.values():  # they refer to each other, and of a million nodes they take a gigabyte
         part.forget()
-    keys: dict[tuple[Forward, ...], tuple[NodeKey, ...]] = {}
-    for forwards in links.values():
-        if forwards not in keys:
-            keys[forwards] = tuple([each.key for each in forwards])
-    others.backward.extend(
-        BackwardLink(*key, keys[forwards], reason) for (key, forwards), reason in zip(links.items(), reasons, strict=True)
-    )
     return others
 
 
@@ -161,32 +169,38 @@ def _reducers(program: Program) -> set[str]:
     return {name for graph in program for node in graph.calling if plain_name(node.op) in REDUCING for name in node.calls}
 
 
-def _helpers(graph: Graph, origins: Sequence[Origin]) -> list[bool]:
+def _helpers(graph: Graph, origins: Sequence[Origin]) -> Sequence[bool]:
     """Which forward nodes exist only for the backward half: nothing else reads them, directly or through other helpers."""
-    helps = [False] * len(origins)
     marks = [origin.direction for origin in origins]
+    helps = [False] * len(origins)
     if BACKWARD not in marks or FORWARD not in marks:
         return helps
-    users, position, ids = graph.users, graph.position, list(graph.ids)
-    is_backward = [mark == BACKWARD for mark in marks]
-    """Also helpers, once they are known."""
+    starts, operands = graph.operands
+    readers = bytearray(len(origins))
+    """What reads each node: 1 for the backward half and other helpers, 2 for anything else, 3 for both."""
+    counts = map(sub, islice(starts, 1, None), starts)
+    users = array("I", chain.from_iterable(map(repeat, range(len(origins)), counts)))
+    for i, operand in compress(zip(users, operands, strict=True), map(le, users, operands)):  # not in the order of the data
+        readers[operand] |= 1 if marks[i] == BACKWARD else 2
     for i in range(len(origins) - 1, -1, -1):
-        if marks[i] == FORWARD and (readers := users.get(ids[i])):
-            helps[i] = is_backward[i] = False not in [is_backward[position[name]] for name in readers]
+        mark = marks[i]
+        if mark == FORWARD:
+            helps[i] = readers[i] == 1
+        bit = 1 if mark == BACKWARD or helps[i] else 2
+        for operand in operands[starts[i] : starts[i + 1]]:
+            readers[operand] |= bit
     return helps
 
 
 def with_backward_links(program: Program) -> Program:
     """The program with links from backward to forward nodes (`backward_of`), from recomputed nodes to what they repeat (`recomputes`), and
     from saved values to what computed them (`saved_from`). A node that already has links of a kind keeps them."""
-    added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
-    shared: dict[tuple[str, tuple[NodeKey, ...]], tuple[Link, ...]] = {}  # several steps of one derivative have the same forward nodes
     links = _linked(program)
-    for link in links.backward:
-        targets = shared.get((link.graph, link.forward))
-        if targets is None:
-            targets = shared[link.graph, link.forward] = tuple(_link(BACKWARD_OF, link.graph, key) for key in link.forward)
-        added[link.graph][link.node] = targets
+    added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
+    for graph, nodes in links.backward.items():
+        distinct = {id(keys): keys for keys in nodes.values()}  # several steps of one derivative have the same forward nodes
+        shared = {number: tuple([_link(BACKWARD_OF, graph, key) for key in keys]) for number, keys in distinct.items()}
+        added[graph] = {name: shared[id(keys)] for name, keys in nodes.items()}
     for kind, pairs in ((RECOMPUTES, links.recomputed), (SAVED_FROM, links.saved)):
         for (graph, node), key in pairs.items():
             added[graph][node] = (_link(kind, graph, key),)

@@ -25,7 +25,7 @@ _LEVELS = {
     (True, True): (STACK, FRAMES, LINE, CALL, SCOPE, SOURCE),
 }
 """The levels that there are, by whether a node has a stack of XLA's and source lines."""
-_WITH_SCOPE = (True, True, True, False, True, False)
+WITH_SCOPE = (True, True, True, False, True, False)
 _LEVEL_BITS, _NUMBER_BITS = 3, 40
 _CALLERS = 2
 """How far the line of a custom_vjp's call is from those of its forward function."""
@@ -33,6 +33,12 @@ _CALLERS = 2
 
 def level_of(key: Key) -> int:
     return key & (1 << _LEVEL_BITS) - 1
+
+
+def parts_of(key: Key) -> tuple[int, int]:
+    """The scope, which is 0 for evidence without it, and the rest."""
+    rest = key & (1 << _NUMBER_BITS) - 1
+    return key - rest, rest
 
 
 class _Location(NamedTuple):
@@ -49,12 +55,13 @@ class Origin:
     """Where a node comes from, according to its details. At each level, evidence is stronger with the primitive than without it: the
     derivative of a multiply is a multiply."""
 
-    __slots__ = ("_location", "_scope", "direction", "place", "primitive")
+    __slots__ = ("_location", "direction", "offsets", "place", "primitive", "scope")
 
     def __init__(self, direction: str, primitive: str, scope: int, location: _Location) -> None:
         self.direction = direction
         self.primitive = primitive
-        self._scope = scope
+        self.scope = scope
+        self.offsets = location.offsets
         self._location = location
         self.place = scope + location.offsets[location.levels[0]]
         """The strongest evidence without the primitive."""
@@ -69,8 +76,8 @@ class Origin:
 
     def key(self, level: int) -> Key:
         """The evidence at a level, without the primitive."""
-        offset = self._location.offsets[level]
-        return self._scope + offset if _WITH_SCOPE[level] else offset
+        offset = self.offsets[level]
+        return self.scope + offset if WITH_SCOPE[level] else offset
 
     def has(self, key: Key) -> bool:
         """Whether the node shares this evidence, or was called from there."""
@@ -78,7 +85,7 @@ class Origin:
         return self.key(level) == key or (level == CALL and key in self._location.called_from)
 
     def copy(self) -> Origin:
-        return Origin(self.direction, self.primitive, self._scope, self._location)
+        return Origin(self.direction, self.primitive, self.scope, self._location)
 
 
 class Origins:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from opscope.analysis.called_values import CalledValues, Place
-from opscope.analysis.forward_index import Forward, ForwardIndex, Part
+from opscope.analysis.forward_index import Forward, ForwardIndex, Part, rows_of
 from opscope.analysis.origins import CALL, LINE, Key, Origin
 from opscope.program import Graph, Node, ValueRef
 
@@ -26,9 +26,9 @@ class Repeats:
     def add_unmarked(self, part: Part, origins: Sequence[Origin]) -> None:
         """Nodes of no half may be repeated too: JAX computes what does not depend on the arguments of a loop before it, and without the
         names around the loop. Their line is the evidence."""
-        for node, origin in zip(part.graph, origins, strict=True):
-            if not origin.direction and node.role == "op" and CALL in origin.levels:
-                self._unmarked[origin.key(CALL), origin.primitive].append(Forward(part, node, origin, False))
+        for row, role, origin in zip(rows_of(part.graph), part.graph.roles, origins, strict=True):
+            if not origin.direction and role == "op" and CALL in origin.levels:
+                self._unmarked[origin.key(CALL), origin.primitive].append(Forward(part, row, origin, False))
 
     def find(self, part: Part, node: Node, origin: Origin) -> Forward | None:
         """The forward node, or None for what only the derivative needs. Of several nodes that could be meant (three products on one
@@ -67,8 +67,10 @@ class Repeats:
 
     def _agreeing(self, part: Part, node: Node, operands: list[Place], repeated: Forward) -> int | None:
         """How many operands are certainly the same as those of a forward node; None if it is another operation, or one operand differs."""
-        forward = repeated.node
-        if forward.op != node.op or len(forward.inputs) != len(node.inputs) or not _gives_the_same(node, forward):
+        if repeated.op != node.op or len(repeated.read) != len(node.inputs):
+            return None
+        forward = repeated.part.graph[repeated.id]
+        if not _gives_the_same(node, forward):
             return None
         agreeing = 0
         for (name, _), ref, operand in zip(node.inputs, forward.inputs, operands, strict=True):

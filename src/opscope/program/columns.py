@@ -261,6 +261,14 @@ def inputs_of(nodes: Sequence[Node]) -> tuple[Iterable[int], Iterable[str], Iter
     return [len(node.inputs) for node in nodes], [name for name, _ in refs], [index for _, index in refs]
 
 
+def reads_of(nodes: Sequence[Node]) -> Iterable[tuple[str, ...]]:
+    """For each node, the ids of the nodes that its inputs refer to."""
+    if isinstance(nodes, NodeColumns):
+        counts = map(sub, islice(nodes.starts, 1, None), nodes.starts)
+        return map(tuple, map(islice, repeat(map(nodes.ids.__getitem__, nodes.sources)), counts))
+    return [tuple([name for name, _ in node.inputs]) for node in nodes]
+
+
 def edges_of(nodes: Sequence[Node]) -> Iterator[tuple[str, str]]:
     """For each input of each node, the ids of the node and of what it reads."""
     if isinstance(nodes, NodeColumns):

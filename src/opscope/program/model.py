@@ -15,7 +15,7 @@ from typing import Any, overload
 from opscope.display import Displayed
 from opscope.errors import OpscopeError
 from opscope.program.call_order import callees_first
-from opscope.program.columns import NodeColumns, calling, edges_of, ids_of, operands_of, ops_of, outputs_of, roles_of
+from opscope.program.columns import NodeColumns, calling, edges_of, ids_of, operands_of, ops_of, outputs_of, reads_of, roles_of
 from opscope.program.memory_plan import MemoryPlan
 from opscope.program.metric import Column, Metric, NodeValues, check_ratio, number
 from opscope.program.node import Node
@@ -40,7 +40,7 @@ class Graph:
 
     @property
     def ids(self) -> Iterable[str]:
-        """One column of `nodes`, in order, like `ops`, `roles` and `types`: much faster than its nodes if the graph is very large."""
+        """One column of `nodes`, in order, like `ops`, `roles`, `types` and `reads`: much faster than the nodes of a very large graph."""
         return ids_of(self.nodes)
 
     @property
@@ -55,6 +55,11 @@ class Graph:
     def types(self) -> Sequence[tuple[TensorType, ...]]:
         """The outputs of each node."""
         return outputs_of(self.nodes)
+
+    @property
+    def reads(self) -> Iterable[tuple[str, ...]]:
+        """The ids of the nodes whose values each node reads."""
+        return reads_of(self.nodes)
 
     def types_of(self, name: str) -> tuple[TensorType, ...]:
         """The outputs of a node."""
