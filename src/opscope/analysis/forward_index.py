@@ -184,15 +184,14 @@ class ForwardIndex:
         self._added[helper].append(forward)
         for (is_helper, level), (rows, of_primitives) in self._rows.items():
             if is_helper == helper:
-                _put(forward, level, rows, of_primitives)
+                _put([forward], level, rows, of_primitives)
 
     def rows(self, helper: bool, level: int) -> tuple[_Rows, _RowsOfPrimitives]:
         """Forward nodes by the evidence at a level, in the order in which they were added."""
         tables = self._rows.get((helper, level))
         if tables is None:
             tables = self._rows[helper, level] = ({}, {})
-            for forward in self._added[helper]:
-                _put(forward, level, *tables)
+            _put(self._added[helper], level, *tables)
         return tables
 
     def find(self, part: Part, node: Row, origin: Origin) -> tuple[tuple[Forward, ...], str]:
@@ -349,16 +348,21 @@ _NO_RELATIVES = _Relatives((), CALL, CALL, False, ())
 _NOTHING_BEFORE = _Before((), CALL)
 
 
-def _put(forward: Forward, level: int, rows: _Rows, of_primitives: _RowsOfPrimitives) -> None:
-    """Add a node to the rows of a level. The line that a node is on calls nothing: only those that called it count."""
-    origin = forward.origin
-    if level == CALL:
-        for key in origin.called_from:
-            rows.setdefault(key, []).append(forward)
-    elif level in origin.levels:
-        key = origin.key(level)
-        rows.setdefault(key, []).append(forward)
-        of_primitives.setdefault((key, origin.primitive), []).append(forward)
+def _put(nodes: Iterable[Forward], level: int, rows: _Rows, of_primitives: _RowsOfPrimitives) -> None:
+    """Add nodes to the rows of a level. The line that a node is on calls nothing: only those that called it count."""
+    rows_of_origins: dict[Origin, list[list[Forward]]] = {}
+    for forward in nodes:
+        origin = forward.origin
+        lists = rows_of_origins.get(origin)
+        if lists is None:
+            lists = rows_of_origins[origin] = []
+            if level == CALL:
+                lists += [rows.setdefault(key, []) for key in origin.called_from]
+            elif level in origin.levels:
+                key = origin.key(level)
+                lists += [rows.setdefault(key, []), of_primitives.setdefault((key, origin.primitive), [])]
+        for each in lists:
+            each.append(forward)
 
 
 def _lazily(before: _Before) -> Iterator[Forward]:

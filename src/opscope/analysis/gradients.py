@@ -198,9 +198,13 @@ def with_backward_links(program: Program) -> Program:
     links = _linked(program)
     added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
     for graph, nodes in links.backward.items():
-        distinct = {id(keys): keys for keys in nodes.values()}  # several steps of one derivative have the same forward nodes
-        shared = {number: tuple([_link(BACKWARD_OF, graph, key) for key in keys]) for number, keys in distinct.items()}
-        added[graph] = {name: shared[id(keys)] for name, keys in nodes.items()}
+        shared: dict[int, tuple[Link, ...]] = {}  # several steps of one derivative have the same forward nodes
+        of_graph = added[graph]
+        for name, keys in nodes.items():
+            targets = shared.get(id(keys))
+            if targets is None:
+                targets = shared[id(keys)] = tuple([_link(BACKWARD_OF, graph, key) for key in keys])
+            of_graph[name] = targets
     for kind, pairs in ((RECOMPUTES, links.recomputed), (SAVED_FROM, links.saved)):
         for (graph, node), key in pairs.items():
             added[graph][node] = (_link(kind, graph, key),)
@@ -223,7 +227,9 @@ def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
     nodes = graph.nodes
     if isinstance(nodes, NodeColumns):
         before = {nodes.ids[i]: links for i, links in nodes.links.items()}
-        return replace(graph, nodes=nodes.with_links({name: _joined(before.get(name, ()), links) for name, links in added.items()}))
+        if before:
+            added = {name: _joined(before.get(name, ()), links) for name, links in added.items()}
+        return replace(graph, nodes=nodes.with_links(added))
 
     def linked(node: Node) -> Node:
         links = _joined(node.links, added.get(node.id, ()))

@@ -97,6 +97,8 @@ class Origins:
         self._frames: dict[Frame | tuple[Frame, ...], int] = {}
         self._locations: dict[tuple[str, tuple[Frame, ...]], _Location] = {}
         self._of_evidence: dict[tuple[str, str, int, int], Origin] = {}
+        self._paths: dict[int, tuple[int, Path]] = {}
+        """The numbers of scopes by their identity: nodes share them, and comparing all names takes longer."""
         known = self._of_details = dict[int, Origin]()
         for graph in graphs:
             for op, details in zip(graph.ops, details_of(graph.nodes), strict=True):
@@ -113,7 +115,10 @@ class Origins:
     def _origin(self, op: str, details: Details) -> Origin:
         name, stack, direction, path, frames = details.origin()
         primitive = (name or op).partition(";")[0].rpartition("/")[2]
-        scope = self._scopes.setdefault(path, len(self._scopes))
+        numbered = self._paths.get(id(path))
+        if numbered is None:
+            numbered = self._paths[id(path)] = (self._scopes.setdefault(path, len(self._scopes)), path)
+        scope = numbered[0]
         location = self._locations.get((stack, frames))
         if location is None:
             location = self._locations[stack, frames] = self._location(stack, frames)

@@ -92,7 +92,7 @@ class NodeColumns(Sequence[Node]):
     def with_links(self, added: Mapping[str, tuple[Link, ...]]) -> NodeColumns:
         """The same nodes, some of them with other links, by their ids."""
         links = dict(self.links)
-        links.update((i, added[name]) for i, name in enumerate(self.ids) if name in added)
+        links.update((i, each) for i, each in enumerate(map(added.get, self.ids)) if each is not None)
         flow = (self.starts, self.sources, self.indices, self.calls, self.control)
         return NodeColumns(self.ids, self.ops, self.outputs, self.details, self.roles, *flow, links)
 
