@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain, islice, repeat
+from itertools import chain, compress, islice, repeat
 from operator import sub
 
 from opscope.ops import BARRIERS, facts_of, plain_name
@@ -78,9 +78,9 @@ def _spread(graph: Graph, marks: list[str], inherited: str) -> None:
             sources.append(i)
     users: dict[int, list[int]] = {i: [] for i in sources}
     counts = map(sub, islice(starts, 1, None), starts)
-    for operand, user in zip(operands, chain.from_iterable(map(repeat, range(len(marks)), counts)), strict=True):
-        if operand in users:
-            users[operand].append(user)
+    edges = zip(operands, chain.from_iterable(map(repeat, range(len(marks)), counts)), strict=True)
+    for operand, user in compress(edges, map(users.__contains__, operands)):
+        users[operand].append(user)
     for i in reversed(sources):
         leaving = {marks[user] for user in users[i]}
         marks[i] = next((mark for mark in (FORWARD, RECOMPUTED, BACKWARD, UPDATE) if mark in leaving), inherited or FORWARD)

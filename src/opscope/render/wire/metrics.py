@@ -11,7 +11,7 @@ from math import nan
 from typing import Any
 
 from opscope.program import Graph, Metric, Program
-from opscope.render.wire.sections import SectionWriter
+from opscope.render.wire.sections import Numbers, SectionWriter
 
 
 class MetricRows:
@@ -28,15 +28,13 @@ class MetricRows:
         rows = self._rows
         if not columns:
             return [0] * len(graph)
-        of_values: dict[tuple[float | None, ...], int] = {}
-        found: list[int] = []
-        for values in zip(*(map(column.get, graph.ids) for _, column in columns), strict=True):
-            row = of_values.get(values)
-            if row is None:
-                key = tuple([(number, value) for (number, _), value in zip(columns, values, strict=True) if value is not None])
-                row = of_values[values] = rows.setdefault(key, len(rows))
-            found.append(row)
-        return found
+        of_values: Numbers[tuple[float | None, ...]] = Numbers()
+        found = list(map(of_values.__getitem__, zip(*(map(column.get, graph.ids) for _, column in columns), strict=True)))
+        numbered = []
+        for values in of_values:
+            key = tuple([(number, value) for (number, _), value in zip(columns, values, strict=True) if value is not None])
+            numbered.append(rows.setdefault(key, len(rows)))
+        return list(map(numbered.__getitem__, found))
 
     def write(self, out: SectionWriter) -> list[dict[str, Any]]:
         """Write the tables, one column for each metric that is not a ratio. Returns the definitions, for the directory."""

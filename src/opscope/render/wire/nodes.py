@@ -25,7 +25,7 @@ Row = tuple[
     int, int, int, int, int, int, int, int, int,
     tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...],
 ]  # fmt: skip
-"""A node as numbers: its columns in the order of `NodeColumns.write`. A row refers to other nodes by name, so it stays the same as long as
+"""A node as numbers: its columns in the order of `Rows.write`. A row refers to other nodes by name, so it stays the same as long as
 its node does not change."""
 
 
@@ -51,7 +51,7 @@ class GraphColumns(NamedTuple):
         return zip(*self.plain, *tables, strict=True)
 
 
-class NodeColumns:
+class Rows:
     """Rows of nodes, kept and written column by column: a million tuples would take several times as much memory."""
 
     def __init__(self) -> None:

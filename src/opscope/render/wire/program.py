@@ -24,6 +24,7 @@ from opscope.program import (
     ROLES,
     Graph,
     Node,
+    NodeColumns,
     Program,
     Role,
     TensorType,
@@ -37,10 +38,10 @@ from opscope.recording.store.pages import runs
 from opscope.render.wire.details import DetailsWriter, json_text
 from opscope.render.wire.facts import facts_of
 from opscope.render.wire.metrics import MetricRows
-from opscope.render.wire.nodes import NAMES_ATTR, RESULTS_ATTR, GraphColumns, NodeColumns, Row, forwarding, operand_place, output_names
+from opscope.render.wire.nodes import NAMES_ATTR, RESULTS_ATTR, GraphColumns, Row, Rows, forwarding, operand_place, output_names
 from opscope.render.wire.ops import write_ops
 from opscope.render.wire.own_text import TextWriter
-from opscope.render.wire.sections import Interner, SectionWriter
+from opscope.render.wire.sections import Interner, Numbers, SectionWriter
 from opscope.render.wire.types import write_types
 
 _Decided: TypeAlias = tuple[int, str, Role, bool]
@@ -66,9 +67,9 @@ class ProgramWriter:
         self.groupings = Interner()
         self.paths = GroupTree("paths")
         self.paths.start_graph(0)
-        self.seats: dict[tuple[int, ...], int] = {}
+        self.seats: Numbers[tuple[int, ...]] = Numbers()
         """A node's place in all groupings at once: its path in each, by the grouping's number (-1, or past the end: in no group)."""
-        self.nodes = NodeColumns()
+        self.nodes = Rows()
         self.row_numbers: dict[Row, int] | None = {} if shares_rows else None
         self.graphs: dict[tuple[Any, ...], int] = {}
         self.programs: dict[int, dict[str, Any]] = {}
@@ -87,8 +88,7 @@ class ProgramWriter:
         self._role_number = {role: i for i, role in enumerate(ROLES)}
 
     def add(self, content: int, program: Program) -> None:
-        for graph in program:
-            self.strings.add(graph.ids)  # ids first, so that their numbers are consecutive
+        firsts = [self.strings.add(graph.ids) for graph in program]  # ids first, so that their numbers are consecutive
         trees = GroupTrees(program, self._descriptions)
         for g, graph in enumerate(program):
             trees.put_graph(g, graph)
@@ -97,8 +97,9 @@ class ProgramWriter:
         first = 0
         graphs = []
         values = CalledValues(program)
-        for graph in program:
-            graphs.append(self._graph(program, graph, values, seats[first : first + len(graph)], self.metrics.of(program, graph)))
+        for graph, first_id in zip(program, firsts, strict=True):
+            metrics = self.metrics.of(program, graph)
+            graphs.append(self._graph(program, graph, first_id, values, seats[first : first + len(graph)], metrics))
             first += len(graph)
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
         if self.own_text is not None:
@@ -109,8 +110,7 @@ class ProgramWriter:
     def _seats(self, trees: dict[int, GroupTree]) -> array[int]:
         """The seat of each node; `trees` are by the numbers of their groupings."""
         columns = [self._path_numbers(trees[number]) if number in trees else repeat(-1) for number in range(max(trees) + 1)]
-        seats = self.seats
-        return array("i", (seats.setdefault(paths, len(seats)) for paths in zip(*columns, strict=False)))
+        return array("i", map(self.seats.__getitem__, zip(*columns, strict=False)))
 
     def _path_numbers(self, tree: GroupTree) -> list[int]:
         """The group of each node, as a number in the shared tree of paths."""
@@ -119,8 +119,10 @@ class ProgramWriter:
             numbers.append(self.paths.child(numbers[parent] if parent >= 0 else -1, name))
         return [numbers[group] if group >= 0 else -1 for group in tree.of_node]
 
-    def _graph(self, program: Program, graph: Graph, values: CalledValues, seats: Sequence[int], metrics: list[int]) -> int:
-        columns = self._columns(program, graph, values, seats, metrics)
+    def _graph(
+        self, program: Program, graph: Graph, first_id: int | None, values: CalledValues, seats: Sequence[int], metrics: list[int]
+    ) -> int:
+        columns = self._columns(program, graph, first_id, values, seats, metrics)
         numbers: Iterable[int]
         if self.row_numbers is None:
             first = len(self.nodes)
@@ -138,8 +140,11 @@ class ProgramWriter:
             number = row_numbers[row] = self.nodes.add(row)
         return number
 
-    def _columns(self, program: Program, graph: Graph, values: CalledValues, seats: Sequence[int], metrics: list[int]) -> GraphColumns:
-        """The rows of a graph. What differs from node to node is looked up in one pass, in which strings get their numbers."""
+    def _columns(
+        self, program: Program, graph: Graph, first_id: int | None, values: CalledValues, seats: Sequence[int], metrics: list[int]
+    ) -> GraphColumns:
+        """The rows of a graph. What differs from node to node is looked up in one pass, in which strings get their numbers. `first_id` is
+        the number of its first id, if those of the others follow it."""
         nodes, strings, labels = graph.nodes, self.strings, self._labels
         has_kinds = graph.attrs.get("kind") == "autograd"
         ops, roles = list(graph.ops), list(graph.roles)
@@ -177,16 +182,20 @@ class ProgramWriter:
                     rows_of_links[id(linked)] = row
                 links_row[i] = row
         label_of = list(map(labels.__getitem__, decided))
+        number_of = strings.__getitem__
         counts, inputs, indices = inputs_of(nodes)
+        ids: Iterable[int] = map(number_of, graph.ids)
+        operands = map(number_of, inputs)
+        if first_id is not None and isinstance(nodes, NodeColumns):
+            ids, operands = range(first_id, first_id + len(nodes)), map(first_id.__add__, nodes.sources)
         controlled = {i: tuple([strings[name] for name in names]) for i, names in control.items()}
         text_numbers, operand_places = [text for _, text, _, _ in label_of], [place for _, _, place, _ in label_of]
         for column, own in ((text_numbers, texts), (operand_places, places)):
             for i, number in own.items():
                 column[i] = number
-        number_of = strings.__getitem__
         return GraphColumns(
             (
-                map(number_of, graph.ids),
+                ids,
                 map(self.ops.__getitem__, ops),
                 map(self._role_number.__getitem__, roles),
                 [category for category, _, _, _ in label_of],
@@ -199,7 +208,7 @@ class ProgramWriter:
             map(self._type_numbers, graph.types),
             _rare(names_of, len(nodes)),
             list(counts),
-            map(number_of, inputs),
+            operands,
             indices,
             _rare(calls_row, len(nodes)),
             _rare(controlled, len(nodes)),

@@ -19,10 +19,12 @@ import json
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, compress
 from math import inf
-from operator import sub
-from typing import Any
+from operator import not_, sub
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 MAGIC = b"OPSW"
 VERSION = 1
@@ -84,9 +86,11 @@ class SectionWriter:
             self.rows(f"{name}.rows", list(map(len, texts)))
             self.block(name, whole.encode("ascii"))
             return
-        blocks = [text.encode("utf-8", "replace") for text in texts]
-        self.rows(f"{name}.rows", list(map(len, blocks)))
-        self.block(name, b"".join(blocks))
+        lengths = list(map(len, texts))
+        for i in compress(range(len(texts)), map(not_, map(str.isascii, texts))):
+            lengths[i] = len(texts[i].encode("utf-8", "replace"))
+        self.rows(f"{name}.rows", lengths)
+        self.block(name, whole.encode("utf-8", "replace"))
 
     def finish(self, fields: dict[str, Any]) -> bytes:
         whole = {**fields, "sections": self._directory}
@@ -116,14 +120,20 @@ def _little_endian(column: array[Any]) -> bytes:
     return column.tobytes()
 
 
-class Interner(dict[str, int]):
-    """Numbers for strings, in order of first use."""
+class Numbers(dict[T, int]):
+    """Numbers for values, in order of first use."""
 
-    def __missing__(self, text: str) -> int:
-        number = self[text] = len(self)
+    def __missing__(self, value: T) -> int:
+        number = self[value] = len(self)
         return number
 
-    def add(self, texts: Iterable[str]) -> None:
-        """Number the texts that have no number yet."""
+
+class Interner(Numbers[str]):
+    """Numbers for strings."""
+
+    def add(self, texts: Iterable[str]) -> int | None:
+        """Number the texts that have no number yet. Returns the number of the first, if none of them had one, and all differ."""
+        first, texts = len(self), list(texts)
         new = [text for text in dict.fromkeys(texts) if text not in self]
-        self.update(zip(new, range(len(self), len(self) + len(new)), strict=True))
+        self.update(zip(new, range(first, first + len(new)), strict=True))
+        return first if len(new) == len(texts) else None
