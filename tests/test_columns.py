@@ -49,11 +49,12 @@ def compare(columns: Graph, nodes: Graph) -> None:
     assert list(columns) == [columns[i] for i in range(size)] == [columns.nodes[i - size] for i in range(size)] == list(nodes)
     assert columns[1:3] == nodes[1:3] and type(columns[1:3]) is tuple
     assert columns.position == nodes.position and columns.users == nodes.users and columns.parameters == nodes.parameters
-    assert [list(columns.ids), list(columns.ops), list(columns.roles), list(columns.types), list(columns.calling)] == [
+    assert list(map(list, (columns.ids, columns.ops, columns.roles, columns.types, columns.reads, columns.calling))) == [
         [node.id for node in nodes],
         [node.op for node in nodes],
         [node.role for node in nodes],
         [node.outputs for node in nodes],
+        [tuple(name for name, _ in node.inputs) for node in nodes],
         [node for node in nodes if node.calls],
     ]
     with pytest.raises(IndexError):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
+from opscope.analysis.node_rows import Row
 from opscope.analysis.origins import CALL, EVIDENCE, LINE, SCOPE, WITH_SCOPE, Key, Origin, level_of, parts_of
 from opscope.ops import facts_of, plain_name
-from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, NodeColumns, NodeKey, TensorType
+from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, NodeColumns, NodeKey
 
 _MOST_LINKS = 8
 """More forward candidates than this explain nothing; only the nearest are linked."""
@@ -25,24 +25,6 @@ Shape: TypeAlias = tuple[int | str, ...]
 _MOST_COMPARED = 24
 _MOST_PRECEDING = 1 << 14
 """Who comes after the same forward nodes is near them, so not all of these are remembered."""
-
-
-class Row(NamedTuple):
-    """What is looked at of a node. Making all of every node would take longest."""
-
-    id: str
-    op: str
-    read: tuple[str, ...]
-    """The ids of the nodes whose values it reads."""
-    outputs: tuple[TensorType, ...]
-
-
-_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)
-
-
-def rows_of(graph: Graph) -> Iterator[Row]:
-    """The nodes of a graph."""
-    return map(_row, zip(graph.ids, graph.ops, graph.reads, graph.types, strict=True))
 
 
 class Forward:
