@@ -10,7 +10,7 @@ import { type Scene, type SceneLabel, Shape, type TextRun } from "../../core/sce
 import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { memoized, once } from "../../core/base/memoized";
-import { Occupied, Places } from "../../core/base/occupied";
+import { Occupied, type Places } from "../../core/base/occupied";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
 import { blocksOf, Contents, MAP, namedBlocks, paintBlock, placesOf } from "./map";
 import {
