@@ -93,6 +93,28 @@ def test_side_by_side_in_step(viewer: Viewer) -> None:
     assert viewer.press("Overlay")["panes"] == []
 
 
+def test_both_sides_are_equally_open(viewer: Viewer) -> None:
+    """From the start, and whichever side is changed."""
+
+    def are_open(*groups: str) -> bool:
+        state = viewer.idle()
+        both = [{group for group in side["expanded"] if "_norm" not in group} for side in (state, *state["panes"])]
+        return both == [set(groups), set(groups)]
+
+    assert viewer.idle()["expanded"] == ["x:layers.0", "g:layers.0/mlp", "g:layers.0/layer_norm"]
+    viewer.press("Side by side")
+    assert until(lambda: are_open("x:layers.0", "g:layers.0/mlp"))
+    viewer.press("Collapse all")
+    assert until(lambda: are_open())
+    viewer.row("layers.0").click()
+    viewer.page.keyboard.press("Enter")
+    assert until(lambda: are_open("x:layers.0"))
+    before = viewer.page.get_by_role("group", name="Before", exact=True).locator("canvas.graph")
+    before.focus()
+    viewer.page.keyboard.press("c")
+    assert until(lambda: are_open())
+
+
 def test_what_is_shown_is_compared_with_a_chosen_file(server: Server, open_address: Open, files: tuple[Path, Path]) -> None:
     viewer = open_address(server(files[0]), viewport={"width": 900, "height": 700})
     with viewer.page.expect_file_chooser() as chooser:

@@ -101,10 +101,13 @@ export function mount(element: HTMLElement, options: SessionOptions): Viewer {
   };
 }
 
+/** Keys of the groups that are open. */
+function expandedIn({ shown }: Session): string[] {
+  return shown ? Array.from(shown.result.open.keys(), (box) => shown.scene.key[box]).filter((_, box) => shown.result.open[box]) : [];
+}
+
 function describe(session: Session): ViewerState {
   const { view, shown, program, problem } = session;
-  const expanded: string[] = [];
-  if (shown) for (let box = 0; box < shown.result.open.length; box++) if (shown.result.open[box]) expanded.push(shown.scene.key[box]);
   return {
     status: problem ? "failed" : shown ? "ready" : "loading",
     problem: problem ?? null,
@@ -116,7 +119,7 @@ function describe(session: Session): ViewerState {
     edges: shown?.scene.edgeCount ?? 0,
     selection: view.selection,
     selectedNode: session.about.node?.id ?? null,
-    expanded,
+    expanded: expandedIn(session),
     pass: session.timeline.row?.number ?? null,
     passMode: session.panes.sideBySide ? "side by side" : session.timeline.mode,
     panes: session.panes.list.map(({ session: each }) => ({
@@ -124,6 +127,7 @@ function describe(session: Session): ViewerState {
       program: each.program?.name ?? null,
       mode: each.timeline.mode,
       boxes: each.shown?.scene.boxCount ?? 0,
+      expanded: expandedIn(each),
       selection: each.view.selection,
       selectedNode: each.about.node?.id ?? null,
     })),

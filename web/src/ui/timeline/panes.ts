@@ -1,8 +1,12 @@
-/** Panes next to the graph: other passes, recordings or programs. A node that is selected in one is selected in all that have it. */
+/**
+ * Panes next to the graph: other passes, recordings or programs. A node that is selected in one is selected in all that have it, and before
+ * and after are drawn alike.
+ */
 import type { NodeFacts, NodeName } from "../engine/protocol";
 import type { SessionOptions } from "../options";
 import type { Session } from "../session";
 import type { PanePlace, ViewState } from "../state/view";
+import { alike, asOpen, sharedBy } from "./alike";
 
 export const MOST_PANES = 3;
 
@@ -26,6 +30,8 @@ export class Panes {
   private restoring = false;
   /** The pass that each session showed last. */
   private readonly lastPass = new WeakMap<Session, number>();
+  /** What each session with a picture showed last. */
+  private readonly lastView = new WeakMap<Session, ViewState>();
 
   constructor(
     private readonly main: Session,
@@ -52,7 +58,9 @@ export class Panes {
     const { main } = this;
     if (!on) for (const pane of this.list.filter((each) => each.linked)) this.close(pane);
     else {
-      if (main.timeline.mode !== "after") main.timeline.setMode("after");
+      const { view, shown, stage } = main;
+      const after = { ...view, diff: "after", panes: [BEFORE, ...view.panes] } as const;
+      main.change(shown ? asOpen(after, shown) : after, stage?.isInitial ? { look: "first" } : { stay: true });
       this.openBefore();
     }
   }
@@ -76,8 +84,8 @@ export class Panes {
   }
 
   private openBefore(): void {
-    const { source, pass } = this.main.view;
-    this.open({ source, pass, diff: "before" }, true);
+    const { view } = this.main;
+    this.open({ ...sharedBy(view), source: view.source, pass: view.pass, diff: "before" }, true);
   }
 
   /** A linked pane follows the graph, whatever its pass. */
@@ -149,6 +157,7 @@ export class Panes {
 
   /** Something has changed in a pane: the others follow its selection, and a linked pane follows the pass. */
   private follow(session: Session): void {
+    this.drawAlike(session);
     for (const pane of this.list) {
       const { timeline } = pane.session;
       if (pane.session.themeChoice !== this.main.themeChoice) pane.session.setTheme(this.main.themeChoice);
@@ -159,6 +168,21 @@ export class Panes {
     if (this.lastNode.get(session) === node) return;
     this.lastNode.set(session, node);
     if (node && !this.stepping) void this.inStep(session, node);
+  }
+
+  private drawAlike(session: Session): void {
+    if (!session.shown || this.restoring) return;
+    const before = this.lastView.get(session);
+    const { view } = session;
+    this.lastView.set(session, view);
+    if (!before || before === view) return;
+    const linked = this.list.filter((pane) => pane.linked).map((pane) => pane.session);
+    for (const other of session === this.main ? linked : linked.includes(session) ? [this.main] : []) {
+      const next = alike(other.view, before, view);
+      if (next === other.view || !other.shown) continue;
+      this.lastView.set(other, next);
+      other.change(next, { stay: true });
+    }
   }
 
   private async inStep(from: Session, node: NodeFacts): Promise<void> {
