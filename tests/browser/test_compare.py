@@ -14,7 +14,9 @@ import opscope
 from browser.harness import Open, Viewer, until
 from browser.test_access import findings
 from opscope.cli import main
+from opscope.comparing import load_comparison
 
+HLO = Path(__file__).resolve().parent.parent / "samples" / "hlo"
 Server = Callable[..., str]
 GROUPS = [
     "in each of 4 layers (layers.*/mlp) +1 multiply, ~1 dot (operands), ~1 parameter (type)",
@@ -91,6 +93,17 @@ def test_side_by_side_in_step(viewer: Viewer) -> None:
     viewer.page.get_by_label("Search", exact=True).press("Enter")
     assert until(lambda: viewer.idle()["panes"][0]["selectedNode"] == "layers.1.relu")
     assert viewer.press("Overlay")["panes"] == []
+
+
+def test_what_is_open_stays_open_before_and_after(open_file: Open) -> None:
+    """Each of the three programs would be opened in another way."""
+    compared = load_comparison(*(str(HLO / name) for name in ("step_lowered.hlo", "step_compiled.hlo")))
+    viewer = open_file(compared, viewport={"width": 1600, "height": 1000})
+    overlay = viewer.idle()["expanded"]
+    groups = {group for group in overlay if group.startswith("g:")}
+    for mode in ("After", "Before"):
+        assert {group for group in viewer.press(mode)["expanded"] if group.startswith("g:")} == groups, mode
+    assert viewer.press("Overlay")["expanded"] == overlay
 
 
 def test_both_sides_are_equally_open(viewer: Viewer) -> None:

@@ -5,6 +5,7 @@ import { Cancelled } from "../engine/client";
 import { type HistoryRow, NO_REASONS, type NodeReasons, type PassFacts, type PassRequest } from "../engine/passProtocol";
 import type { GroupFacts, NodeFacts, NodeName } from "../engine/protocol";
 import type { Session } from "../session";
+import { asOpen } from "./alike";
 import { didSomething, nextChange, peakRise } from "./cards";
 import { PassFilter } from "./passFilter";
 
@@ -116,8 +117,12 @@ export class Timeline {
     if (pass !== this.pass || mode !== this.mode) session.change(view, { stay: true });
   }
 
+  /** What is open stays open: before, after and overlay are three programs, and each would be opened in another way. */
   setMode(mode: PassMode): void {
-    this.choose(this.pass, mode);
+    const { session } = this;
+    if (mode === this.mode) return;
+    const view = { ...session.view, diff: mode };
+    session.change(session.shown ? asOpen(view, session.shown) : view, { stay: true });
   }
 
   setColours(passColours: boolean): void {
