@@ -115,6 +115,16 @@ def test_what_torch_exports_has_modules_and_lines(tmp_path: Path) -> None:
     assert rows["0: Linear"].parameters == 20 and rows["0: Linear"].layer.flops == 2 * 4 * 4
 
 
+def test_a_shape_that_the_file_does_not_have_is_not_that_of_a_scalar() -> None:
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="fc/MatMul"), helper.make_node("ReduceSum", ["y"], ["z"], name="sum/Sum")]
+    weights = [onnx.numpy_helper.from_array(np.ones((4, 3), np.float32), "w")]
+    summary = opscope.summary(helper.make_model(helper.make_graph(nodes, "net", [value("x", [2, 4])], [value("z", [])], weights)))
+    fc, total = (row for row in summary.to_dict()["rows"] if row["label"] in ("fc", "sum"))
+    assert (fc["input"], fc["output"], total["input"], total["output"]) == ([[2, 4]], [None], [None], [[]])
+    lines = {line.split()[1]: line for line in str(summary).splitlines() if line.startswith(("├", "└"))}
+    assert lines["fc"].split("12")[0].split()[2:] == ["[2,", "4]", "?"] and lines["sum"].split()[2:] == ["?", "[]"]
+
+
 def test_an_optimizer_is_recorded_and_compared() -> None:
     before = model()
     after = onnx.ModelProto()

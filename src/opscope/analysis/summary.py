@@ -18,7 +18,7 @@ from opscope.analysis.layers import layers_of
 from opscope.analysis.summary_text import as_csv, as_html, as_text
 from opscope.errors import OpscopeError
 from opscope.naming import refuse_unknown
-from opscope.program import Program, TensorType
+from opscope.program import UNKNOWN_TYPE, Program, TensorType
 from opscope.quantities import short_bytes
 from opscope.readers.torch.exporting import refuse_lazy
 from opscope.readers.torch.measure import Layer, Measured, RunFailed, measure
@@ -66,7 +66,12 @@ def _shapes(types: Iterable[tuple[str, TensorType]]) -> str:
 
 
 def _shape(kind: TensorType) -> str:
-    return f"[{', '.join(map(str, kind.shape))}]"
+    return str(kind) if kind == UNKNOWN_TYPE else f"[{', '.join(map(str, kind.shape))}]"
+
+
+def _sizes(types: Iterable[tuple[str, TensorType]]) -> list[list[int | str] | None]:
+    """Those of `to_dict()`: None for a value about which nothing is known, which is not the [] of a scalar."""
+    return [None if kind == UNKNOWN_TYPE else list(kind.shape) for _, kind in types]
 
 
 def _count(number: int | None) -> str:
@@ -85,8 +90,8 @@ def _parameters_text(row: Row) -> str:
 
 
 COLUMNS: dict[str, Column] = {
-    "input": Column("Input", lambda row: _shapes(row.layer.inputs), lambda row: [list(kind.shape) for _, kind in row.layer.inputs]),
-    "output": Column("Output", lambda row: _shapes(row.layer.outputs), lambda row: [list(kind.shape) for _, kind in row.layer.outputs]),
+    "input": Column("Input", lambda row: _shapes(row.layer.inputs), lambda row: _sizes(row.layer.inputs)),
+    "output": Column("Output", lambda row: _shapes(row.layer.outputs), lambda row: _sizes(row.layer.outputs)),
     "kernel": Column("Kernel", lambda row: " × ".join(map(str, row.layer.kernel)), lambda row: list(row.layer.kernel)),
     "params": Column("Parameters", _parameters_text, lambda row: row.parameters, True),
     "share": Column("Share", lambda row: f"{row.share:.1%}" if row.parameters else "", lambda row: round(row.share, 6), True),

@@ -64,5 +64,5 @@ def _cells(row: Mapping[str, Any], model: str) -> dict[str, Any]:
     }
 
 
-def _shape(sizes: list[Any]) -> str:
-    return f"[{', '.join(map(str, sizes))}]"
+def _shape(sizes: list[Any] | None) -> str:
+    return "?" if sizes is None else f"[{', '.join(map(str, sizes))}]"
