@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.compared import compared, program, replaced, undecided
+from support.compared import compared, links, program, replaced, undecided
 from support.hlo_texts import parse
 
 from opscope.cli.diff import diff_lines
@@ -564,6 +564,74 @@ ENTRY %main (x: f32[8], y: f32[8]) -> f32[8] {{
     after = after.replace("VALUE", "negate.7").replace("PASSED", "product.8")
     difference = diff_passes(parse(before), parse(after), ids="names")
     assert not [match for match in difference.replaced if ("inside", "p") in match.a]
+
+
+def test_what_a_pass_moves_before_a_transpose_is_known_by_what_it_rearranges() -> None:
+    """XLA's reshape-mover: each operation got the shape that the other one had, and was linked with that."""
+
+    def text(*moved: str) -> str:
+        lines = "\n".join(moved)
+        return f"""HloModule m
+
+ENTRY %main (x: f32[4,8], y: f32[8,4]) -> (f32[8,4], f32[4,8]) {{
+  %x = f32[4,8]{{1,0}} parameter(0)
+  %y = f32[8,4]{{1,0}} parameter(1)
+  %transpose.1 = f32[8,4]{{1,0}} transpose(%x), dimensions={{1,0}}
+  %transpose.2 = f32[4,8]{{1,0}} transpose(%y), dimensions={{1,0}}
+{lines}
+  %tanh.7 = f32[8,4]{{1,0}} tanh(%FIRST)
+  %sine.8 = f32[4,8]{{1,0}} sine(%SECOND)
+  ROOT %tuple.9 = (f32[8,4]{{1,0}}, f32[4,8]{{1,0}}) tuple(%tanh.7, %sine.8)
+}}
+"""
+
+    before = text("%is.1 = f32[8,4]{1,0} exponential(%transpose.1)", "%is.2 = f32[4,8]{1,0} exponential(%transpose.2)")
+    after = text(
+        "%transpose.3 = f32[4,8]{1,0} transpose(%transpose.1), dimensions={1,0}",
+        "%is.3 = f32[4,8]{1,0} exponential(%transpose.3)",
+        "%transpose.4 = f32[8,4]{1,0} transpose(%is.3), dimensions={1,0}",
+        "%transpose.5 = f32[8,4]{1,0} transpose(%transpose.2), dimensions={1,0}",
+        "%is.4 = f32[8,4]{1,0} exponential(%transpose.5)",
+        "%transpose.6 = f32[4,8]{1,0} transpose(%is.4), dimensions={1,0}",
+    )
+    before = before.replace("FIRST", "is.1").replace("SECOND", "is.2")
+    after = after.replace("FIRST", "transpose.4").replace("SECOND", "transpose.6")
+    difference = diff_passes(parse(before), parse(after), ids="names")
+    links = {(old, new) for (_, old), (_, new) in difference.pairs()}
+    assert {("is.1", "is.3"), ("is.2", "is.4")} <= links
+    assert replaced(difference) == [(["is.1"], ["transpose.4"]), (["is.2"], ["transpose.6"])]
+
+
+SINE, TRANSPOSE = "%sine.1 = f32[8]{0} sine(%x)\n", "%transpose.2 = f32[8]{0} transpose(%sine.1), dimensions={0}\n"
+
+
+def test_what_changed_nothing_and_was_left_out_is_what_its_consumers_take_now() -> None:
+    """A convolution is now what the transpose of it was, and so says XLA's record."""
+    taken = "ROOT %add.4 = f32[8]{0} add(%transpose.2, %x)"
+    difference = compared(SINE + TRANSPOSE + taken, SINE + taken.replace("transpose.2", "sine.1"))
+    assert replaced(difference) == [(["transpose.2"], ["sine.1"])]
+
+
+def test_a_transpose_that_two_dots_do_now_did_not_become_what_it_took() -> None:
+    def text(transpose: str, taken: str, axis: int) -> str:
+        axes = f"lhs_contracting_dims={{{axis}}}, rhs_contracting_dims={{0}}"
+        return f"""%broadcast.1 = f32[8,8]{{1,0}} broadcast(%x), dimensions={{0}}
+                   %sine.1 = f32[8,8]{{1,0}} sine(%broadcast.1)
+                   {transpose}
+                   %dot.3 = f32[8,8]{{1,0}} dot(%{taken}, %broadcast.1), {axes}
+                   %dot.4 = f32[8,8]{{1,0}} dot(%{taken}, %sine.1), {axes}
+                   ROOT %add.5 = f32[8,8]{{1,0}} add(%dot.3, %dot.4)"""
+
+    transpose = "%transpose.2 = f32[8,8]{1,0} transpose(%sine.1), dimensions={1,0}"
+    difference = compared(text(transpose, "transpose.2", 1), text("", "sine.1", 0))
+    assert ("transpose.2", "sine.1") not in links(difference) and not difference.replaced
+
+
+def test_what_may_have_changed_something_did_not_become_what_it_took() -> None:
+    taken = "ROOT %add.4 = f32[8]{0} add(%power.2, %x)"
+    power = "%power.2 = f32[8]{0} power(%sine.1, %y)\n"
+    difference = compared(SINE + power + taken, SINE + taken.replace("power.2", "sine.1"))
+    assert ("power.2", "sine.1") not in links(difference) and not difference.replaced
 
 
 @pytest.mark.parametrize(("before", "after"), [((), (0,)), ((0,), ()), ((), ())])

@@ -105,17 +105,19 @@ class Pairs:
         return users[0].isdisjoint(users[1]) and all(name != FREE and self.evidence[name] in CERTAIN for each in users for name in each)
 
     def _stayed(self, side: Side, i: int, name: Sequence[int]) -> set[int]:
-        """The operands of a node, as common numbers of pairs, if all of them surely stayed; otherwise an empty set."""
+        """The operands of a node, as common numbers of pairs, if all of them surely stayed, or rearrange what did; else an empty set."""
         stayed: set[int] = set()
         for edge in side.operands[i]:
-            operand = edge // TAGS
-            if name[operand] == FREE or self.evidence[name[operand]] not in CERTAIN:
-                return set()
+            operand, known = edge // TAGS, False
             for _ in range(DEEPEST_VIEW):
-                stayed.add(name[operand])
+                if name[operand] != FREE and self.evidence[name[operand]] in CERTAIN:
+                    stayed.add(name[operand])
+                    known = True
                 if len(side.operands[operand]) != 1 or not is_view(side.nodes[operand].op):
                     break
                 operand = side.operands[operand][0] // TAGS
+            if not known:
+                return set()
         return stayed
 
     def pair_graphs(self, ga: int, gb: int) -> bool:

@@ -34,3 +34,9 @@ def is_view(op: str) -> bool:
 def is_part(op: str) -> bool:
     """Whether it only passes on a value, or a part of it."""
     return plain_name(op) in _PARTS
+
+
+@lru_cache(maxsize=4096)
+def may_change_nothing(op: str) -> bool:
+    """Whether it gives some values as they are: those with one order, or of one element."""
+    return plain_name(op) in _REARRANGED or plain_name(op) == "reduce"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
-from opscope.recording.match.passing import is_part, is_rearranged
+from opscope.recording.match.passing import is_part, is_rearranged, may_change_nothing
 from opscope.recording.match.values import passed
 
 _CALLS = frozenset(("fusion", "call"))
@@ -25,8 +25,15 @@ _GUESSED = "similarity"
 """A consumer that was matched by similarity alone is not a witness."""
 
 
-_Witness = tuple[list[int], list[int], bool]
-"""The operands of a consumer, before and after, and whether it may have them in any order."""
+class _Witness(NamedTuple):
+    """A consumer that stays."""
+
+    before: list[int]
+    """Its operands."""
+    after: list[int]
+    in_any_order: bool = False
+    is_same: bool = False
+    """Whether it does to them what it did."""
 
 
 class Replacement(NamedTuple):
@@ -76,16 +83,17 @@ class _Slots:
         for x, y in self._tied.items():
             instead[x].add(y)
         witnesses = [*self._witnesses(), *(self._witness(x, y) for x, y in self._tied.items())]
-        for before, after, in_any_order in witnesses:
+        for before, after, in_any_order, is_same in witnesses:
             olds, news = self._left_over(before, after)
             same_number = len(olds) == len(news)
             news = self._exchanges.in_order(olds, news) if in_any_order else news
             doubtful = self._exchanges.doubtful(olds, news, in_any_order) if same_number else set(range(len(olds)))
+            left_out = is_same and same_number and all(self._is_left_out(x, y) for (_, x), (_, y) in zip(olds, news, strict=True))
             for i, (_, x) in enumerate(olds):
                 if x not in self._gone or i in doubtful:
                     continue
                 y = self._passed_in(news[i][1])
-                if y >= 0 and y not in instead[x] and not self._is_bypassed(x, y):
+                if y >= 0 and y not in instead[x] and (left_out or not self._is_bypassed(x, y)):
                     instead[x].add(y)
                     witness = self._pair_ends(x, y) or ((x, y) if self._is_same_work(x, y) else None)
                     witnesses.extend([self._witness(*witness)] if witness else self._combined(x, y))
@@ -121,7 +129,8 @@ class _Slots:
                 self._new.discard(y)
 
     def _witness(self, x: int, y: int) -> _Witness:
-        return _operands(self._pairs.a, x), _operands(self._pairs.b, y), commutes(self._pairs.b.nodes[y])
+        a, b = self._pairs.a, self._pairs.b
+        return _Witness(_operands(a, x), _operands(b, y), commutes(b.nodes[y]), self._is_same_work(x, y))
 
     def _combined(self, x: int, y: int) -> Iterator[_Witness]:
         """The operands of all nodes that were combined into one, of which each takes a part, and the operands of that one: it is a
@@ -135,7 +144,7 @@ class _Slots:
         if len(parts) > 1 and len(parts) == len(b.users[whole]):
             before = [operand for part in sorted(parts) for operand in _operands(a, parts[part])]
             if len(before) == len(after := _operands(b, whole)):
-                yield before, after, False
+                yield _Witness(before, after)
 
     def _completed(self) -> Iterator[Replacement]:
         """Operations that were made anew with another shape, and the new node that gives their old value: a product in parts and the sum of
@@ -224,7 +233,7 @@ class _Slots:
             y = self._pairs.counterpart_a[x]
             if y >= 0 and self._pairs.evidence[x] != _GUESSED:
                 yield self._witness(x, y)
-        yield from ((before, after, False) for before, after in self._results())
+        yield from (_Witness(before, after, is_same=True) for before, after in self._results())
 
     def _left_over(self, before: Sequence[int], after: Sequence[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Operands that are not each other's counterparts, with their positions."""
@@ -265,6 +274,21 @@ class _Slots:
                 if operand in self._gone and operand not in seen:
                     seen.add(operand)
                     waiting.append(operand)
+        return False
+
+    def _is_left_out(self, x: int, y: int) -> bool:
+        """Whether a node was left out that changed nothing, so that its value is what consumers take now: a sum over one element, a
+        transpose of an axis with itself. Nothing becomes an input."""
+        a, b = self._pairs.a, self._pairs.b
+        if x not in self._gone or a.nodes[x].outputs != b.nodes[y].outputs or not b.operands[y]:
+            return False
+        origin = self._copies.get(y, self._pairs.counterpart_b[y])
+        for _ in range(_FARTHEST):
+            if x not in self._gone or not may_change_nothing(a.nodes[x].op) or not a.operands[x]:
+                break
+            x = a.operands[x][0] // TAGS
+            if x == origin:
+                return True
         return False
 
     def _taken_by(self, x: int) -> list[int]:
