@@ -7,11 +7,13 @@ opscope reads the dumps without labels. Of the rows (one per pass that changed s
 nodes before and after agree with the text, if added + copied - removed - merged is their difference, and if nothing is called added or
 removed whose name is in both texts with the same opcode. Of the histories of nodes of the last program, some are chosen at random: a step
 is "right" if the text ties every node after it to one before it: by name, by the label that XLA moved, by an equal opcode and op_name, or
-as a fusion of one of them; or if both compute the same expression (`expressions.py`). It is "wrong" if the label of a node after it was
-on other nodes than those named; "incomplete" if a node is called added or removed, and its label was or is on another. Without labels, an
-added node is for the eye if one of its opcode and op_name is gone. What this reader does not decide is "for the eye": a person reads the
-text, and `histories_read.jsonl` has what that person decided about a step. A decision is about these nodes in this pass of this dump; a
-step without one is printed as a line to fill in. `--keep` appends the figures to benchmarks/results/histories.jsonl.
+as a fusion of one of them; if both compute the same (`expressions.py`) from the program's inputs, or from instructions that kept their
+names, in whatever order and shape; or if it is new and only such nodes take it, as they take the reciprocal of a divisor. It is "wrong"
+if the label of a node after it was on other nodes than those named; "incomplete" if a node is called added or removed, and its label was
+or is on another. Without labels, an added node is for the eye if one of its opcode and op_name is gone. What this reader does not decide
+is "for the eye": a person reads the text, and `histories_read.jsonl` has what that person decided about a step. A decision is about these
+nodes in this pass of this dump; a step without one is printed as a line to fill in. The note of "right" says how many histories a person
+decided, and how many nobody. `--keep` appends the figures to benchmarks/results/histories.jsonl.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,7 +83,7 @@ class Text:
             if instruction.label:
                 self.labelled[instruction.label].add(key)
 
-    def inside(self, keys: Sequence[NodeKey]) -> set[NodeKey]:
+    def inside(self, keys: Iterable[NodeKey]) -> set[NodeKey]:
         """The nodes, and everything in the graphs that they call."""
         found, waiting = set(keys), list(keys)
         while waiting:
@@ -126,6 +129,7 @@ def judged(step: Step, before: Text, after: Text) -> str:
     inlined = {(before.of[key].op, before.of[key].op_name) for key in old}
     work = {(before.of[key].op, before.of[key].op_name) for key in old if before.of[key].op_name}
     places = {before.of[key].op_name for key in old if before.of[key].op_name}
+    untied: list[NodeKey] = []
     for key in step.new:
         tied = after.of[key].op_name in places or any(
             id in names or id.rpartition(".")[0] in names or now.label in labels_before or (now.op, now.op_name) in work
@@ -135,15 +139,32 @@ def judged(step: Step, before: Text, after: Text) -> str:
         if not tied and not any(op == now.op and op_name and now.op_name.endswith(f"/{op_name}") for op, op_name in inlined):
             if _is_same_expression(before, old, after, key):
                 continue
-            elsewhere = before.labelled.get(now.label) if now.label else None
-            return "wrong" if elsewhere and not elsewhere & old else "for the eye"
-    return "right"
+            untied.append(key)
+    names_before = {id for _, id in before.of}
+    for key in reversed(untied):  # users are after what they take
+        users = after.expressions.users(key) if key[1] not in names_before else set()
+        others = users - ({*step.new} - {*untied})
+        if users and all(_is_same_expression(before, old, after, user) for user in others):
+            untied.remove(key)
+    if not untied:
+        return "right"
+    elsewhere = [before.labelled.get(after.of[key].label, set()) for key in untied if after.of[key].label]
+    return "wrong" if any(each and not each & old for each in elsewhere) else "for the eye"
 
 
 def _is_same_expression(before: Text, old: Iterable[NodeKey], after: Text, new: NodeKey) -> bool:
-    """Whether a node, or one inside it, computes what one of the nodes before computed."""
-    computed = {before.expressions.of(key) for key in old if before.of[key].op not in _TRIVIAL}
-    return any(after.of[key].op not in _TRIVIAL and after.expressions.of(key) in computed for key in after.inside([new]))
+    """Whether a node, or one inside it, computes what one of the nodes before computed, or the same elements in another order or shape: of
+    the inputs of the program, or of instructions that kept their names."""
+    those, news = [key for key in old if before.of[key].op not in _TRIVIAL], after.inside([new])
+    return any(
+        not {one.elements_of(key) for key in those}.isdisjoint(other.elements_of(key) for key in news if after.of[key].op not in _TRIVIAL)
+        for one, other in ((before.expressions, after.expressions), _of_what_stayed(before, after))
+    )
+
+
+@lru_cache(maxsize=1)
+def _of_what_stayed(before: Text, after: Text) -> tuple[Expressions, Expressions]:
+    return before.expressions.of_what_stayed(after.expressions), after.expressions.of_what_stayed(before.expressions)
 
 
 def decisions() -> dict[str, str]:
@@ -194,22 +215,28 @@ def measure(directory: Path, seed: int) -> list[Figure]:
         last = recording[-1].program
         nodes = [(graph.name, node.id) for graph in last for node in graph if node.role == "op"]
         outcomes: dict[str, int] = defaultdict(int)
+        by_hand = 0
         for key in chance.sample(nodes, min(_HISTORIES, len(nodes))):
             steps = recording.history(key)
-            found = []
+            found: list[str] = []
+            by_script: list[str] = []
             for step in steps:
                 earlier = recording.before(step.snapshot)
                 assert earlier is not None
-                found.append(_decided(directory.name, step, judged(step, text(earlier), text(step.snapshot)), read))
+                by_script.append(judged(step, text(earlier), text(step.snapshot)))
+                found.append(_decided(directory.name, step, by_script[-1], read))
                 if found[-1] not in ("right", "for the eye"):
                     print(f"  {key[1]}: {found[-1]}: {step.snapshot.index} {step.snapshot.name}: {step} ({step.evidence})")
             outcome = next((each for each in ("wrong", "incomplete", "for the eye") if each in found), "right")
             outcomes[outcome] += 1
+            by_hand += "for the eye" in by_script and "for the eye" not in found
     total = sum(outcomes.values())
     name = directory.name
+    unknown = outcomes["for the eye"]
+    note = "; ".join([f"{by_hand} with a step that a person read"] * bool(by_hand) + [f"{unknown} undecided, not wrong"] * bool(unknown))
     return [
         Figure("rows that agree with the text", 100 * right_rows / len(rows), "%", name, len(rows), at_least=100),
-        Figure("histories: right", 100 * outcomes["right"] / total, "%", name, total, at_least=97),
+        Figure("histories: right", 100 * outcomes["right"] / total, "%", name, total, at_least=97, note=note),
         Figure("histories: incomplete", 100 * outcomes["incomplete"] / total, "%", name, total),
         Figure("histories: for the eye", 100 * outcomes["for the eye"] / total, "%", name, total),
         Figure("histories: wrong", 100 * outcomes["wrong"] / total, "%", name, total, at_most=0),
@@ -228,8 +255,11 @@ def main() -> None:
         those = [figure for figure in figures if figure.name == f"histories: {outcome}" and figure.size]
         size = sum(figure.size or 0 for figure in those)
         share = sum((figure.value or 0) * (figure.size or 0) for figure in those) / size
+        note = "; ".join(f"{figure.graph}: {figure.note}" for figure in those if figure.note)
         least, most = 97 if outcome == "right" else None, 0 if outcome == "wrong" else None
-        figures.append(Figure(f"histories: {outcome}", share, "%", f"all {len(those)} dumps", size, at_least=least, at_most=most))
+        figures.append(
+            Figure(f"histories: {outcome}", share, "%", f"all {len(those)} dumps", size, at_least=least, at_most=most, note=note)
+        )
     for figure in figures:
         goal = "" if figure.met is None else f" ({figure.target}: {'met' if figure.met else 'MISSED'})"
         print(f"{figure.graph}: {figure.name} {figure.value:.4g} {figure.unit} of {figure.size}{goal}")

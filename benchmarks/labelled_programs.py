@@ -1,12 +1,15 @@
 """Programs that `original_values.py` compiles: the transformer of `make_hlo.py`, a network with convolutions and a loop, a recurrent one
 with sorting, random numbers and a conditional, and a mixer with transposes. Four more were written to see what the matcher does with
 programs that it was not made with: a graph network whose loop has work that does not change, a decoder that fills a cache, a U-Net with
-group norms, and a training step of a recurrent network with clipped gradients.
+group norms, and a training step of a recurrent network with clipped gradients. Another four resemble programs whose dumps were not kept,
+some of them of a GPU: experts that a router chooses, layers of attention in a scan that are computed again, a step in half precision,
+and a residual network with batch norms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import jax
@@ -135,6 +138,76 @@ def clipped_step(weights: Any, momentum: Any, x: Any, labels: Any) -> Any:
     return jax.tree.map(lambda weight, each: weight - 0.01 * each, weights, momentum), momentum
 
 
+def experts(weights: Any, x: Any) -> Any:
+    flat = x.reshape(-1, x.shape[-1])
+    gates = jax.nn.softmax(flat @ weights["router"])
+    chosen, which = jax.lax.top_k(gates, 2)
+    places = jax.nn.one_hot(which, gates.shape[-1])
+    slots = (jnp.cumsum(places.sum(1), 0) - 1) * places.sum(1)
+    sent = jax.nn.one_hot(slots, 8) * places.sum(1)[..., None]
+    taken = jnp.einsum("tec,td->ecd", sent, flat)
+    inner = jax.nn.silu(jnp.einsum("ecd,edf->ecf", taken, weights["gate"])) * jnp.einsum("ecd,edf->ecf", taken, weights["up"])
+    share = (places * (chosen / chosen.sum(-1, keepdims=True))[..., None]).sum(1)
+    out = jnp.einsum("tec,ecd,te->td", sent, jnp.einsum("ecf,efd->ecd", inner, weights["down"]), share)
+    balance = (gates.mean(0) * places.sum(1).mean(0)).sum() * gates.shape[-1]
+    return ((out.reshape(x.shape) + x) ** 2).mean() + 0.01 * balance
+
+
+def scanned_attention(weights: Any, x: Any) -> Any:
+    @partial(jax.checkpoint, prevent_cse=False)  # XLA refuses labels beside the barrier
+    def layer(x: Any, layer: Any) -> Any:
+        h = (x * jax.lax.rsqrt((x.astype(jnp.float32) ** 2).mean(-1, keepdims=True) + 1e-6).astype(x.dtype)) * layer["scale"]
+        query, key, value = jnp.split((h @ layer["qkv"]).reshape(*x.shape[:2], 4, -1), 3, -1)
+        scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / query.shape[-1] ** 0.5
+        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
+        x = x + jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), value).reshape(x.shape) @ layer["out"]
+        return x + jax.nn.gelu(x @ layer["up"]) @ layer["down"], (scores == -jnp.inf).mean()
+
+    x, masked = jax.lax.scan(layer, x, weights)
+    return jnp.square(x).mean() + masked.mean()
+
+
+def half_precision_step(weights: Any, x: Any, labels: Any) -> Any:
+    def loss(weights: Any) -> Any:
+        half = jax.tree.map(lambda each: each.astype(jnp.bfloat16), weights)
+        hidden = half["embedding"][x]
+        for i, layer in enumerate(half["layers"]):
+            with jax.named_scope(f"layer_{i}"):
+                wide = hidden.astype(jnp.float32)
+                normed = ((wide - wide.mean(-1, keepdims=True)) / jnp.sqrt(wide.var(-1, keepdims=True) + 1e-5)).astype(jnp.bfloat16)
+                hidden = hidden + jax.nn.gelu(normed @ layer["up"]) @ layer["down"]
+        logits = (hidden @ half["embedding"].T).astype(jnp.float32)
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], -1).mean() * 1024
+
+    value, gradients = jax.value_and_grad(loss)(weights)
+    gradients = jax.tree.map(lambda each: each / 1024, gradients)
+    finite = jnp.array([jnp.isfinite(each).all() for each in jax.tree.leaves(gradients)]).all()
+    return value / 1024, jax.tree.map(lambda weight, each: jnp.where(finite, weight - 0.1 * each, weight), weights, gradients)
+
+
+def residual(weights: Any, running: Any, x: Any, labels: Any) -> Any:
+    def convolve(x: Any, kernel: Any, stride: int = 1) -> Any:
+        return jax.lax.conv_general_dilated(x, kernel, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    statistics = []
+
+    def normalized(x: Any, block: Any) -> Any:
+        mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
+        statistics.append((mean, variance))
+        return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * block["scale"] + block["bias"]
+
+    x = convolve(x, weights["stem"])
+    x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+    for i, block in enumerate(weights["blocks"]):
+        with jax.named_scope(f"block_{i}"):
+            inner = jax.nn.relu(normalized(convolve(x, block["first"], 1 + i), block))
+            inner = normalized(convolve(inner, block["second"]), block)
+            x = jax.nn.relu(inner + (convolve(x, block["short"], 1 + i) if "short" in block else x))
+    logits = x.mean((1, 2)) @ weights["head"]
+    moved = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, running, statistics)
+    return -jnp.sum(jax.nn.one_hot(labels, logits.shape[-1]) * jax.nn.log_softmax(logits)) / labels.size, moved
+
+
 def programs() -> Iterator[tuple[str, Any]]:
     """Names and lowered functions. The weights do not matter, because nothing is run."""
     params = parameters(2)
@@ -162,3 +235,20 @@ def programs() -> Iterator[tuple[str, Any]]:
     weights = {name + suffix: jnp.ones((size, 16)) for name in ("update", "reset", "new") for suffix, size in (("_in", 8), ("", 16))}
     weights["out"] = jnp.ones((16, 5))
     yield "gru", jax.jit(clipped_step).lower(weights, weights, jnp.ones((6, 3, 8)), jnp.zeros((6, 3), int))
+
+    sizes = {"router": (16, 4), "gate": (4, 16, 32), "up": (4, 16, 32), "down": (4, 32, 16)}
+    weights = {name: jnp.ones(size) for name, size in sizes.items()}
+    yield "experts", jax.jit(jax.value_and_grad(experts)).lower(weights, jnp.ones((2, 6, 16)))
+    rows = {"scale": (32,), "qkv": (32, 96), "out": (32, 32), "up": (32, 64), "down": (64, 32)}
+    weights = {name: jnp.ones((4, *shape), jnp.bfloat16) for name, shape in rows.items()}
+    yield "scanned_attention", jax.jit(jax.value_and_grad(scanned_attention)).lower(weights, jnp.ones((2, 8, 32), jnp.bfloat16))
+    layers = [{"up": jnp.ones((32, 64)), "down": jnp.ones((64, 32))} for _ in range(3)]
+    tokens = jnp.zeros((4, 8), int)
+    yield "half_precision", jax.jit(half_precision_step).lower({"embedding": jnp.ones((40, 32)), "layers": layers}, tokens, tokens)
+    shapes = {"first": (3, 3, 16, 16), "second": (3, 3, 16, 16), "scale": (16,), "bias": (16,)}
+    blocks = [{name: jnp.ones(shape) for name, shape in shapes.items()} for _ in range(2)]
+    blocks[1]["short"] = jnp.ones((1, 1, 16, 16))
+    weights = {"stem": jnp.ones((3, 3, 3, 16)), "blocks": blocks, "head": jnp.ones((16, 10))}
+    running = [(jnp.zeros(16), jnp.ones(16))] * 4
+    step = jax.jit(jax.value_and_grad(residual, has_aux=True))
+    yield "residual", step.lower(weights, running, jnp.ones((2, 16, 16, 3)), jnp.zeros(2, int))

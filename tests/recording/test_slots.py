@@ -612,6 +612,17 @@ def test_what_changed_nothing_and_was_left_out_is_what_its_consumers_take_now() 
     assert replaced(difference) == [(["transpose.2"], ["sine.1"])]
 
 
+def test_the_part_of_a_tuple_of_one_value_is_what_was_that_value() -> None:
+    """XLA's conditional-canonicalizer."""
+    call = '%call.{} = {} custom-call(%x), custom_call_target="do"'
+    difference = compared(
+        f"{call.format(1, 'f32[8]{0}')}\nROOT %add.2 = f32[8]{{0}} add(%call.1, %x)",
+        f"{call.format(3, '(f32[8]{0})')}\n%get-tuple-element.4 = f32[8]{{0}} get-tuple-element(%call.3), index=0\n"
+        "ROOT %add.2 = f32[8]{0} add(%get-tuple-element.4, %x)",
+    )
+    assert replaced(difference) == [(["call.1"], ["get-tuple-element.4"])]
+
+
 def test_a_transpose_that_two_dots_do_now_did_not_become_what_it_took() -> None:
     def text(transpose: str, taken: str, axis: int) -> str:
         axes = f"lhs_contracting_dims={{{axis}}}, rhs_contracting_dims={{0}}"

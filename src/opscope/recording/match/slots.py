@@ -13,7 +13,7 @@ from typing import NamedTuple
 from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
-from opscope.recording.match.passing import is_part, is_rearranged, may_change_nothing
+from opscope.recording.match.passing import is_element, is_part, is_rearranged, may_change_nothing
 from opscope.recording.match.values import passed
 
 _CALLS = frozenset(("fusion", "call"))
@@ -156,8 +156,10 @@ class _Slots:
         kind_a, kind_b = pairs.labels.of["kind"]
         given = self._given()
         for x, y in enumerate(pairs.counterpart_a):
-            if y < 0 or kind_a[x] == kind_b[y] or pairs.evidence[x] in CERTAIN or pairs.evidence[x] == _GUESSED:
+            if y < 0 or pairs.evidence[x] in CERTAIN or pairs.evidence[x] == _GUESSED:
                 continue
+            if kind_a[x] == kind_b[y] and not any(i in self._new and is_element(b.nodes[i].op) for i in _users(b, y)):
+                continue  # or a tuple of one value now
             taken = {*given.get(x, ()), *([self._old_value[x]] if x in self._old_value else ())}
             for user in dict.fromkeys(edge // TAGS for edge in a.users[x]):
                 if (stays := pairs.counterpart_a[user]) >= 0 and pairs.evidence[user] != _GUESSED:
@@ -462,6 +464,10 @@ def _elements(side: Side, i: int) -> list[int | None]:
 
 def _operands(side: Side, i: int) -> list[int]:
     return [edge // TAGS for edge in side.operands[i]]
+
+
+def _users(side: Side, i: int) -> list[int]:
+    return [edge // TAGS for edge in side.users[i]]
 
 
 def _outputs(side: Side, g: int) -> list[int]:
