@@ -1,6 +1,6 @@
 """Damaged files through every reader and everything that follows: each must end in a sentence or a result, soon.
 
-    python benchmarks/fuzz.py [--inputs 100000] [--workers 2] [--kinds hlo,torch] [--state .bench/fuzz] [--keep]
+    python benchmarks/fuzz.py [--inputs 100000] [--workers 2] [--seed 1] [--kinds hlo,torch] [--state .bench/fuzz] [--keep]
 
 Guided by coverage: a damaged file that reaches code which none did before, or whose outcome is new (a sentence that no other gave, a
 graph of another size), joins the pool and is damaged further. Every file is read; those that join the pool, and one in sixteen of the
@@ -246,12 +246,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=1, help="processes, each with a seed and a pool of its own")
+    parser.add_argument("--seed", type=int, default=1, help="of the first worker; another one makes other inputs")
     parser.add_argument("--kinds", default="", help="only these, such as hlo,torch (default: all that are installed, without mlir)")
     parser.add_argument("--state", type=Path, default=HERE.parent / ".bench" / "fuzz")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     chosen = [kind for kind in options.kinds.split(",") if kind]
-    workers = {seed: options.state / str(seed) for seed in range(1, options.workers + 1)}
+    workers = {seed: options.state / str(seed) for seed in range(options.seed, options.seed + options.workers)}
     forked = get_context("fork")  # the workers inherit the instrumented modules
     share = options.inputs // options.workers
     processes = [forked.Process(target=work, args=(each, chosen, seed, share)) for seed, each in workers.items()]

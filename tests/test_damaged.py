@@ -162,7 +162,7 @@ def test_each_part_of_a_node_is_checked(field: str, wrong: Any) -> None:
     "wrong",
     [
         TensorType(5), TensorType("f32", [2]), TensorType("f32", (True,)), TensorType("f32", (2.5,)), TensorType("f32", (), None),  # type: ignore[arg-type]
-        TensorType("f32", (2**61, 3)), TensorType("f999999", (2**60,)), TensorType("f32", (10**400,)),
+        TensorType("f32", (2**61, 3)), TensorType("f999999", (2**60,)), TensorType("f32", (10**400,)), TensorType("f32", (1,) * 1001),
     ],
 )  # fmt: skip
 def test_each_type_is_checked_whoever_adds_the_node(wrong: TensorType) -> None:

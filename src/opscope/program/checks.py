@@ -13,6 +13,8 @@ MOST_OUTPUTS = (1 << 31) - 1
 """Indices of outputs fit into 32 bits."""
 _MOST_BYTES = (1 << 63) - 1
 """The largest size of a value: no framework can address more."""
+_MOST_DIMENSIONS = 1_000
+"""Of a value; NumPy's have at most 64. The product of very many sizes is a number of as many digits, which takes the square of their time."""
 
 
 def wrong_part(node: Node) -> tuple[str, str]:
@@ -56,6 +58,8 @@ def wrong_type(value_type: TensorType) -> str:
     for dim in shape:
         if not isinstance(dim, str) and not _is_whole(dim):
             return f"a dimension must be a whole number or text, not {shown(dim)}"
+    if len(shape) > _MOST_DIMENSIONS:
+        return f"{len(shape):,} dimensions are more than opscope's limit of {_MOST_DIMENSIONS:,}"
     if max(abs(value_type.elements or 0), abs(value_type.bytes or 0)) > _MOST_BYTES:
         return f"{ellipsize(str(value_type), 80, middle=True)} is larger than any memory"
     return ""

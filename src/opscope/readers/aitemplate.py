@@ -191,7 +191,8 @@ def _in_order(ops: list[Any], producers: Mapping[str, Any]) -> list[Any]:
         entered = {id(start)}
         while stack and id(start) not in done:
             op, waiting = stack[-1]
-            above = next((producers[str(n)] for n in waiting if str(n) in producers and id(producers[str(n)]) not in done | entered), None)
+            makers = (producers[str(name)] for name in waiting if str(name) in producers)
+            above = next((maker for maker in makers if id(maker) not in done and id(maker) not in entered), None)
             if above is None:
                 stack.pop()
                 done.add(id(op))
