@@ -11,7 +11,7 @@ import pytest
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "opscope"
 LAYERS = (
-    "terminal", "errors", "gc_pause", "ellipsis", "sequences", "plugin", "quantities", "limits", "json_text", "python_text", "temporary",
+    "terminal", "ellipsis", "errors", "gc_pause", "sequences", "plugin", "quantities", "limits", "json_text", "python_text", "temporary",
     "child", "display", "whole_file", "naming", "demo", "view_options",
     "program", "ops", "native", "protobuf", "profile", "readers", "analysis", "recording", "measuring", "loading", "comparing", "memory",
     "render", "serve", "compat", "cli",

@@ -28,7 +28,6 @@ from opscope.memory.report import repeats
 from opscope.naming import UnusedNames
 from opscope.program import ProgramBuilder
 from opscope.protobuf.xplane import line_events
-from opscope.readers.aitemplate import _in_order
 from opscope.readers.hlo_proto.literals import literal_text
 from opscope.readers.hlo_proto.shardings import sharding_text
 from opscope.readers.torch.names import OwnerScopes, attribute_path, calls_of_text, frames_of_text
@@ -346,11 +345,6 @@ def test_equal_names_are_counted_on() -> None:
     names = [unused.of("add") for _ in range(60_000)]
     assert names[:3] == ["add", "add#2", "add#3"] and len(set(names)) == 60_000
     assert unused.of("mul", {"mul", "mul#2"}) == "mul#3"
-
-
-def test_the_operators_of_a_long_dump_are_ordered_in_one_pass() -> None:
-    ops = [{"inputs": [f"t{i}"], "outputs": [f"t{i + 1}"]} for i in range(MANY)]
-    assert _in_order(ops, {op["outputs"][0]: op for op in ops}) == ops
 
 
 def compiled(tmp_path: Path, operation: str, head: str = "") -> Path:

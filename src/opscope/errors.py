@@ -8,7 +8,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from opscope.ellipsis import ellipsize
 from opscope.terminal import printable
+
+_LONGEST = 4000
+"""Characters of a message: a name in it can be as long as a file."""
 
 
 class OpscopeError(Exception):
@@ -18,7 +22,7 @@ class OpscopeError(Exception):
     """
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return _shown(super().__str__())
 
 
 class InputsMissingError(OpscopeError):
@@ -50,11 +54,15 @@ class SourceError(OpscopeError):
             place = ":".join(map(str, (self.source, *numbers)))
         else:
             place = ", ".join(f"{what} {number}" for what, number in zip(("line", "column"), numbers, strict=False))
-        return printable(f"{place}: {self.message}" if place else self.message)
+        return _shown(f"{place}: {self.message}" if place else self.message)
 
     def at(self, source: str) -> SourceError:
         """The same error, in a named source (readers of text do not know the file name)."""
         return self if self.source else SourceError(self.message, source, self.line, self.column, self.path)
+
+
+def _shown(message: str) -> str:
+    return printable(ellipsize(message, _LONGEST, middle=True))
 
 
 @contextmanager

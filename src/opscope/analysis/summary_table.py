@@ -35,18 +35,28 @@ def table_of(program: Program) -> SummaryTable | None:
 def _table(summary: Mapping[str, Any]) -> SummaryTable:
     scopes: list[Path] = []
     above: list[str] = []
+    numbers: dict[tuple[int, str], int] = {}
+    around, parents, groups = [0], [0], []
+    """The numbers of the groups around a row, the group around each group, and the group of each row; the model itself is 0."""
     for row in summary["rows"]:
-        del above[max(row["depth"] - 1, 0) :]
+        kept = max(row["depth"] - 1, 0)
+        del above[kept:], around[kept + 1 :]
         if row["depth"]:
             above.append(row["label"])
+            number = numbers.setdefault((around[-1], row["label"]), len(parents))
+            if number == len(parents):
+                parents.append(around[-1])
+            around.append(number)
         scopes.append(tuple(above))
+        groups.append(around[-1])
     lines = [_cells(row, summary["model"]) for row in summary["rows"]]
-    inside = dict.fromkeys(scopes, 0)
-    for scope, line in zip(scopes, lines, strict=True):
-        for depth in range(len(scope) + 1):
-            inside[scope[:depth]] += line["params"]
-    for scope, line in zip(scopes, lines, strict=True):
-        line["inside"] = inside[scope]
+    inside = [0] * len(parents)
+    for group, line in zip(groups, lines, strict=True):
+        inside[group] += line["params"]
+    for number in range(len(parents) - 1, 0, -1):  # a group has a higher number than the one around it
+        inside[parents[number]] += inside[number]
+    for group, line in zip(groups, lines, strict=True):
+        line["inside"] = inside[group]
     names = [name for name in _ORDER if any(line[name] not in (None, "", 0) for line in lines)]
     columns = [{"name": _HEADINGS.get(name, name), "unit": _UNITS.get(name, "")} for name in names]
     return SummaryTable(columns, [[line[name] for name in names] for line in lines], scopes, total_lines(summary["totals"]))

@@ -67,7 +67,7 @@ def _valid_taps(size: int, kernel: int, out: int, steps: _Steps) -> int:
 def _labels(attrs: Mapping[str, Any]) -> tuple[str, str, str]:
     """Dimension labels of image, kernel and result: `b01f_01io->b01f`, `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`, or JAX's specs."""
     text = str(attrs.get("dim_labels") or attrs.get("dimension_numbers") or attrs.get("dim_numbers"))
-    match = re.fullmatch(r"(\w+)_(\w+)->(\w+)", text) or re.search(r"\[([\w, ]+)\]x\[([\w, ]+)\]->\[([\w, ]+)\]", text)
+    match = re.fullmatch(r"([^\W_]+)_([^\W_]+)->([^\W_]+)", text) or re.search(r"\[([\w, ]+)\]x\[([\w, ]+)\]->\[([\w, ]+)\]", text)
     if match:
         return tuple(re.sub("[, ]", "", part) for part in match.groups())  # type: ignore[return-value]
     places = [_numbers(spec) for spec in re.findall(r"_spec=\(([\d, ]+)\)", text)]
@@ -105,4 +105,4 @@ def _steps(window: dict[str, list[str]], n: int) -> _Steps:
 
 def _window(attrs: Mapping[str, Any]) -> dict[str, list[str]]:
     """`{size=3x3 pad=1_1x1_1}` as {"size": ["3", "3"], "pad": ["1_1", "1_1"]}."""
-    return {key: value.split("x") for key, value in re.findall(r"(\w+)=([-\dx_]+)", str(attrs.get("window", "")))}
+    return {key: value.split("x") for key, value in re.findall(r"(?<!\w)(\w+)=([-\dx_]+)", str(attrs.get("window", "")))}

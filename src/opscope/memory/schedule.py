@@ -143,10 +143,11 @@ def _buffers(
     buffers = []
     for key, allocation in allocations.items():
         slot = slots.get(key, key)
+        donated = next((aliases.values[number].node for number in allocation.values if number in aliases.donated), None)
         for number in allocation.values:
             value = aliases.values[number]
             born, last = lifetimes[0][number]
-            kind, why = _kind(program, aliases, allocation, value, gradients.get(key, ""), last >= end)
+            kind, why = _kind(program, donated, allocation, value, gradients.get(key, ""), last >= end)
             output = f"{{{value.output}}}" if len(value.node.outputs) > 1 else ""
             read = lifetimes[1].get(number)
             buffer = Buffer(value.node.id, value.bytes, kind, born, last, value.graph, output, (slot, 0), value.type, why, read=read)
@@ -171,8 +172,9 @@ def _workspaces(order: Order, aliases: Aliases, is_generated: bool) -> Iterator[
             yield Buffer(node.id, size, "workspace", at, at, graph.name, why=f"workspace of {node.id}, estimated")
 
 
-def _kind(program: Program, aliases: Aliases, allocation: Allocation, value: Value, gradient_of: str, to_the_end: bool) -> tuple[Kind, str]:
-    donated = next((aliases.values[number].node for number in allocation.values if number in aliases.donated), None)
+def _kind(
+    program: Program, donated: Node | None, allocation: Allocation, value: Value, gradient_of: str, to_the_end: bool
+) -> tuple[Kind, str]:
     if value.node.is_argument and value.graph == program.entry:
         if GENERATED_BY in program.attrs:
             return argument_kind(value.node)

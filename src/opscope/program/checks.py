@@ -14,7 +14,7 @@ MOST_OUTPUTS = (1 << 31) - 1
 _MOST_BYTES = (1 << 63) - 1
 """The largest size of a value: no framework can address more."""
 _MOST_DIMENSIONS = 1_000
-"""Of a value; NumPy's have at most 64. The product of very many sizes is a number of as many digits, which takes the square of their time."""
+"""Of a value; NumPy's have at most 64. The product of very many sizes has as many digits, and takes the square of their time."""
 
 
 def wrong_part(node: Node) -> tuple[str, str]:

@@ -38,7 +38,7 @@ _LOOKS = re.compile(r'"(?:graphs|subgraphs|nodes)"\s*:\s*\[')
 _SPLIT = re.compile(r"(?<!\\)/")
 _TYPED = re.compile(r"(?:torch\.)?([A-Za-z_]\w*)\s*\[([^\]]*)\]")
 _MLIR = re.compile(r"tensor<((?:(?:\d++|\?)x)*+)([a-z]\w*+)(?:,.*)?>")
-_Outputs: TypeAlias = tuple[dict[Any, int], int]
+_Outputs: TypeAlias = tuple[dict[str, int], int]
 _FIELDS = ("id", "label", "namespace", "subgraphIds", "attrs", "incomingEdges", "outputsMetadata")
 
 
@@ -94,7 +94,7 @@ def _read_graph(builder: GraphBuilder, graph: Mapping[str, Any], graph_ids: set[
     nodes = graph.get("nodes")
     if not isinstance(nodes, list) or not all(isinstance(node, dict) and isinstance(node.get("id"), str) for node in nodes):
         raise SourceError(f"graph {builder.name!r}: `nodes` must be a list of nodes with an `id`")
-    outputs = {node["id"]: _positions([item.get("id") for item in _dicts(node.get("outputsMetadata"))]) for node in nodes}
+    outputs = {node["id"]: _positions([str(item.get("id")) for item in _dicts(node.get("outputsMetadata"))]) for node in nodes}
     for raw in nodes:
         node = _node(raw, outputs, graph_ids)
         called.update(node.calls)
@@ -108,9 +108,9 @@ def _read_graph(builder: GraphBuilder, graph: Mapping[str, Any], graph_ids: set[
     builder.attrs[EXTRA_FIELDS] = {key: value for key, value in graph.items() if key not in ("id", "nodes")}
 
 
-def _positions(output_ids: list[Any]) -> _Outputs:
+def _positions(output_ids: list[str]) -> _Outputs:
     """The first position of each id, and how many there are."""
-    positions: dict[Any, int] = {}
+    positions: dict[str, int] = {}
     for position, output_id in enumerate(output_ids):
         positions.setdefault(output_id, position)
     return positions, len(output_ids)
@@ -149,7 +149,7 @@ def _tensor_names(raw: Mapping[str, Any]) -> list[str]:
 
 
 def _reference(edge: Mapping[str, Any], outputs: Mapping[str, _Outputs]) -> ValueRef | None:
-    source, output = str(edge.get("sourceNodeId")), edge.get("sourceNodeOutputId", "0")
+    source, output = str(edge.get("sourceNodeId")), str(edge.get("sourceNodeOutputId", "0"))
     found = outputs.get(source)
     if found is None:
         return None

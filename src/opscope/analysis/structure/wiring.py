@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from opscope.analysis.node_text import node_text
 from opscope.ops import facts_of, name_of, plain_name
 from opscope.program import Graph, Node, Program, TensorType
+from opscope.program.call_order import callees_first
 
 _HUB = 16
 """A node with more users says nothing about any of them."""
@@ -56,11 +57,15 @@ class Kinds:
         content = self._called.get(name)
         if content is None:
             self._called[name] = -1
-            for graph in self._program.callees_first([name]):
-                if self._called.get(graph.name, -1) < 0:
-                    self._called[graph.name] = self._graph_number(graph)
+            graphs = self._program.graphs
+            unknown = callees_first([name], lambda caller: self._unknown_calls(graphs[caller]))
+            for each in unknown:
+                self._called[each] = self._graph_number(graphs[each])
             content = self._called[name]
         return content
+
+    def _unknown_calls(self, graph: Graph) -> list[str]:
+        return [called for node in graph.calling for called in node.calls if called not in self._called]
 
     def _graph_number(self, graph: Graph) -> int:
         position = graph.position

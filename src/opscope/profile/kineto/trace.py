@@ -108,7 +108,7 @@ def read_trace(stream: BufferedIOBase, took: Callable[[int], None] | None = None
             elif category in DEVICE:
                 _add_work(trace, str(name), float(start), float(duration), args, orphans)
             elif category in CALLS and "External id" in args and "correlation" in args:
-                launches[int(args["correlation"])] = int(args["External id"])
+                launches[_number(args, "correlation")] = _number(args, "External id")
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError):  # an event without what every event has
             trace.problem = "the trace has damaged events; the times are of what could be read"
     for index, correlation in orphans.items():
@@ -136,6 +136,7 @@ class _SpanAdder:
         sequence, external, is_backward = _number(args, "Sequence number"), _number(args, "External id"), bool(args.get("Fwd thread id"))
         number = self._threads.get((process, thread))
         if number is None:
+            _check_whole(process, thread)
             number = self._threads[process, thread] = self._trace.threads.number(f"{process}/{thread}")
         spans = self._trace.spans
         spans.name.append(named[1])
@@ -164,7 +165,7 @@ def _add_work(trace: Trace, name: str, start: float, duration: float, args: Mapp
     external, stream, device = _number(args, "External id"), _number(args, "stream"), _number(args, "device")
     work = trace.work
     if external < 0 and "correlation" in args:
-        orphans[len(work)] = int(args["correlation"])
+        orphans[len(work)] = _number(args, "correlation")
     work.name.append(trace.names.number(name))
     work.start.append(start)
     work.duration.append(duration)
@@ -184,9 +185,14 @@ def _number(args: Mapping[str, Any], name: str) -> int:
     if name not in args:
         return -1
     number = int(args[name])
-    if abs(number) > _LARGEST:
-        raise ValueError
+    _check_whole(number)
     return number
+
+
+def _check_whole(*numbers: object) -> None:
+    """Larger ones fit into no column, and can be chosen so that all of them have one hash."""
+    if any(isinstance(number, int) and abs(number) > _LARGEST for number in numbers):
+        raise ValueError
 
 
 @lru_cache(1 << 14)

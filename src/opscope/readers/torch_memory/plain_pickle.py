@@ -32,6 +32,8 @@ _PUTS = {pickle.BINPUT[0]: struct.Struct("<B"), pickle.LONG_BINPUT[0]: struct.St
 _TUPLES = {pickle.TUPLE1[0]: 1, pickle.TUPLE2[0]: 2, pickle.TUPLE3[0]: 3}
 _SKIPPED = {pickle.PROTO[0]: 1, pickle.FRAME[0]: 8}
 _LONG1 = pickle.LONG1[0]
+_LONGEST_NUMBER = 9
+"""Bytes, for 64 bits without a sign. Larger numbers can be chosen so that all of them have one hash, and no dictionary takes those."""
 
 
 def is_pickle(head: bytes) -> bool:
@@ -81,6 +83,8 @@ class _Reader:
                     raise IndexError("a text that is longer than the file")
                 stack.append(data[start:pos].decode("utf-8", "surrogatepass"))
             elif code == _LONG1:
+                if data[pos] > _LONGEST_NUMBER:
+                    raise TypeError("a number of more than 64 bits")
                 start = pos + 1
                 pos = start + data[pos]
                 stack.append(int.from_bytes(data[start:pos], "little", signed=True))

@@ -7,13 +7,14 @@ combines them, two dots and the slices of a larger one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
 from opscope.recording.match.passing import is_element, is_part, is_rearranged, may_change_nothing
+from opscope.recording.match.shared_sets import NONE, Nodes, SharedSets
 from opscope.recording.match.values import passed
 
 _CALLS = frozenset(("fusion", "call"))
@@ -21,6 +22,8 @@ _CALLS = frozenset(("fusion", "call"))
 _SUMS = frozenset(("all-reduce", "all-reduce-start", "all-reduce-done"))
 _FARTHEST = 16
 """Through so many nodes that are gone, a node is looked for that was bypassed."""
+_LONGEST_CHAIN = 256
+"""So many nodes that only pass a value on are followed."""
 _GUESSED = "similarity"
 """A consumer that was matched by similarity alone is not a witness."""
 
@@ -69,7 +72,8 @@ class _Slots:
         """{parameter of b: node whose value its caller passes}, made if a replacement needs it."""
         self._passed_before: dict[int, int] | None = None
         """The same of a."""
-        self._replaced: dict[int, set[int]] = defaultdict(set)
+        self._sets = SharedSets()
+        self._replaced: dict[int, Nodes] = {}
         """{new node: the nodes that are gone and that it replaced, perhaps with others}."""
         self._exchanges = Exchanges(pairs, copies)
         self._parts: dict[int, dict[int, int]] = defaultdict(dict)
@@ -337,12 +341,7 @@ class _Slots:
 
     def _rearranged(self, side: Side, i: int, among: Container[int]) -> list[int]:
         """The node, and what it only rearranges, as far as that belongs to the replacement too."""
-        chain = [i]
-        while is_rearranged(side.nodes[i].op) and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain:
-            if (i if side is self._pairs.a else ~i) in self._ends:
-                break
-            chain.append(i)
-        return chain
+        return self._followed(side, i, among, is_rearranged)
 
     def _is_same_work(self, x: int, y: int) -> bool:
         """Whether two nodes do the same. A replacement that does consumes what the node consumed, so that it is a witness itself."""
@@ -353,6 +352,7 @@ class _Slots:
         """The nodes that are gone with what replaced each: a product and its slice of a combined one, all of them and the combined one. A
         node that was there before is a replacement of its own: many can end in it."""
         ended: dict[int, list[int]] = defaultdict(list)
+        replaced: dict[int, set[int]] = defaultdict(set)
         for x in instead:
             for y in sorted(instead[x]) if x in self._gone else ():
                 if y not in self._new:
@@ -361,15 +361,21 @@ class _Slots:
                 olds, news = self._chain(self._pairs.a, x, self._gone), self._without_old_value(self._chain(self._pairs.b, y, self._new))
                 one_by_one = len(olds) > 1 and self._types(self._pairs.a, olds) == self._types(self._pairs.b, news)
                 for at, new in enumerate(news):
-                    self._replaced[new].update(olds[at : at + 1] if one_by_one else olds)
+                    replaced[new].update(olds[at : at + 1] if one_by_one else olds)
+        self._replaced = {y: self._sets.of(xs) for y, xs in replaced.items()}
         self._add_inner_new()
-        self._add_inner_gone()
+        inner = self._inner_gone()
         self._add_behind(ended)
-        alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
-        for y, xs in self._replaced.items():
-            alike[tuple(sorted(xs))].append(y)
-        by_first = sorted(alike.items(), key=lambda item: (item[0][0], -len(item[0]), item[1]))
-        yield from (Replacement(xs, tuple(sorted(ys))) for xs, ys in by_first)
+        inside: dict[int, list[Nodes]] = defaultdict(list)
+        for around in inner:
+            for y in around:
+                inside[y].append(around)
+        alike: dict[tuple[Nodes, tuple[Nodes, ...]], list[int]] = defaultdict(list)
+        for y, known in self._replaced.items():
+            alike[known, tuple(inside[y])].append(y)
+        groups = [(sorted({*known, *(x for around in inside[ys[0]] for x in inner[around])}), ys) for (known, _), ys in alike.items()]
+        by_first = sorted(groups, key=lambda group: (group[0][0], -len(group[0]), group[1]))
+        yield from (Replacement(tuple(xs), tuple(sorted(ys))) for xs, ys in by_first)
         yield from (Replacement(tuple(sorted(xs)), (y,)) for y, xs in ended.items())
 
     def _without_old_value(self, chain: list[int]) -> list[int]:
@@ -389,12 +395,15 @@ class _Slots:
 
     def _chain(self, side: Side, i: int, among: Container[int]) -> list[int]:
         """The node, and what it only passes on, as far as that belongs to the replacement too."""
-        chain = [i]
-        while is_part(side.nodes[i].op) and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain:
-            if (i if side is self._pairs.a else ~i) in self._ends:
+        return self._followed(side, i, among, is_part)
+
+    def _followed(self, side: Side, i: int, among: Container[int], passes_on: Callable[[str], bool]) -> list[int]:
+        chain = {i: None}
+        while passes_on(side.nodes[i].op) and side.operands[i] and (i := side.operands[i][0] // TAGS) in among and i not in chain:
+            if (i if side is self._pairs.a else ~i) in self._ends or len(chain) >= _LONGEST_CHAIN:
                 break
-            chain.append(i)
-        return chain
+            chain[i] = None
+        return list(chain)
 
     def _add_inner_new(self) -> None:
         """Add new nodes that only new nodes of one replacement use: they replaced what all of these did. Of parts of a value, only if that
@@ -408,26 +417,37 @@ class _Slots:
             if not b.operands[y] and work_b[y] in constants:
                 continue
             whole = self._chain(b, y, self._new)[-1]
-            users = {edge // TAGS for i in {y, whole} for edge in b.users[i]} - {y}
-            if common := _common([self._replaced.get(user, set()) for user in users]):
+            users = (edge // TAGS for i in {y, whole} for edge in b.users[i])
+            if common := self._sets.common(self._replaced.get(user, NONE) for user in users if user != y):
                 self._replaced[y] = common
 
-    def _add_inner_gone(self) -> None:
-        """Add nodes that are gone if only one replacement used them, and if what replaced all of their users uses what they used.
-        Otherwise they were dead."""
+    def _inner_gone(self) -> dict[Nodes, list[int]]:
+        """Nodes that are gone by the new nodes that replaced them, too: if only one replacement used them, and if what replaced all of
+        their users uses what they used. Otherwise they were dead."""
         a, b = self._pairs.a, self._pairs.b
-        by: dict[int, set[int]] = defaultdict(set)
+        together: dict[Nodes, list[int]] = defaultdict(list)
         for y, xs in self._replaced.items():
+            together[xs].append(y)
+        found: dict[int, set[int]] = defaultdict(set)
+        by: dict[int, Nodes] = {}
+        for xs, ys in together.items():
+            news = self._sets.of(ys)
             for x in xs:
-                by[x].add(y)
-        for x in sorted(self._gone, reverse=True):
-            operands, users = _operands(a, x), {edge // TAGS for edge in a.users[x]}
-            news = _common([by.get(user, set()) for user in users]) if operands and x not in by else set()
-            taken = {self._pairs.counterpart_b[operand] for y in news for operand in _operands(b, y)}
-            if news and all(operand in taken or operand in self._gone for operand in operands):
+                if x in by:
+                    found[x].update(by[x], news)
                 by[x] = news
-                for y in news:
-                    self._replaced[y].add(x)
+        by |= {x: self._sets.of(ys) for x, ys in found.items()}
+        taken: dict[Nodes, set[int]] = {}
+        inner: dict[Nodes, list[int]] = defaultdict(list)
+        for x in sorted(self._gone, reverse=True):
+            operands, users = _operands(a, x), (edge // TAGS for edge in a.users[x])
+            news = self._sets.common(by.get(user, NONE) for user in users) if operands and x not in by else NONE
+            if news not in taken:
+                taken[news] = {self._pairs.counterpart_b[operand] for y in news for operand in _operands(b, y)}
+            if news and all(operand in taken[news] or operand in self._gone for operand in operands):
+                by[x] = news
+                inner[news].append(x)
+        return inner
 
     def _add_behind(self, ended: dict[int, list[int]]) -> None:
         """Add nodes that are gone if only nodes used them that one replaced which was there before, and if that does their work now: it
@@ -452,10 +472,6 @@ def _alone(side: Side, place: Sequence[int], name: Sequence[int], among: Sequenc
     keys = [(i, (place[i], operand)) for i in among for operand in {FREE, *(name[edge // TAGS] for edge in side.operands[i])}]
     times = Counter(key for _, key in keys)
     return {key: i for i, key in keys if times[key] == 1}
-
-
-def _common(sets: Sequence[set[int]]) -> set[int]:
-    return set.intersection(*sets) if sets else set()
 
 
 def _elements(side: Side, i: int) -> list[int | None]:

@@ -1,0 +1,151 @@
+"""Small files whose parts are multiplied with each other, and numbers that all have one hash: without its mend, a test here takes
+gigabytes or minutes."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import tracemalloc
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import opscope
+from opscope import OpscopeError, Program
+from opscope.analysis.structure.wiring import Kinds
+from opscope.analysis.summary_table import _ORDER, _table
+from opscope.analysis.window import convolution_taps, window_size
+from opscope.memory.schedule import computed_memory
+from opscope.profile.kineto.trace import read_trace
+from opscope.program import ProgramBuilder, TensorType
+from opscope.readers.aitemplate import _in_order
+from opscope.readers.torch_memory.plain_pickle import read_plain_pickle
+from opscope.recording.diff import diff
+from opscope.recording.match.shared_sets import NONE, SharedSets
+
+MANY = 200_000
+ONE_HASH = 2**61 - 1
+"""Python hashes a number by what remains of it after division by this."""
+
+
+def chain(op: str, name: str, length: int) -> Program:
+    builder = ProgramBuilder("p")
+    graph = builder.graph("main")
+    graph.node("x", "input", outputs=[TensorType("f32", (4,))], role="input")
+    before = "x"
+    for number in range(length):
+        node = graph.node(f"{name}{number}", op, [(before, 0)], [TensorType("f32", (4,))])
+        before = node.id
+    graph.outputs = [(before, 0)]
+    return builder.build()
+
+
+def test_a_chain_that_replaced_another_takes_no_square_of_its_length() -> None:
+    programs = chain("sine", "a", 1000), chain("cosine", "b", 1000)
+    tracemalloc.start()
+    try:
+        (replaced,) = diff(*programs).replaced
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert [len(replaced.a), len(replaced.b)] == [1000, 1000]
+
+
+def test_what_sets_have_in_common_is_not_asked_of_all_once_one_is_empty() -> None:
+    sets = SharedSets()
+    one, other = sets.of([1, 2]), sets.of([2, 3])
+
+    def until_empty() -> object:
+        yield one
+        yield NONE
+        raise AssertionError("asked for more")
+
+    assert sets.common(until_empty()) is NONE  # type: ignore[arg-type]
+    assert sets.common([one, one]) is one and sets.common([one, other]) is sets.of([2]) and sets.common([]) is NONE
+
+
+def test_the_memory_of_a_loop_with_a_wide_state_takes_no_square_of_it(tmp_path: Path) -> None:
+    width = 20_000
+    state, parts_of_it = f"({', '.join(['f32[4]'] * width)})", ", ".join(f"g{i}" for i in range(width))
+    parts = "\n".join(f"  g{i} = f32[4] get-tuple-element(s), index={i}" for i in range(width))
+    path = tmp_path / "wide.hlo"
+    path.write_text(
+        f"HloModule m\n\nbody {{\n  s = {state} parameter(0)\n{parts}\n  ROOT r = {state} tuple({parts_of_it})\n}}\n\n"
+        f"again {{\n  s = {state} parameter(0)\n  ROOT r = pred[] constant(true)\n}}\n\n"
+        f"ENTRY main {{\n  p = {state} parameter(0)\n  ROOT w = {state} while(p), condition=again, body=body\n}}\n"
+    )
+    assert len(computed_memory(opscope.load(path)).buffers) > width
+
+
+def test_a_table_of_modules_takes_no_cube_of_their_depth() -> None:
+    depth = 3000
+    common: dict[str, Any] = {
+        **dict.fromkeys(_ORDER),
+        "repeat": 0,
+        "path": "m",
+        "input": [],
+        "output": [],
+        "kernel": [],
+        "params": 2,
+        "inside": None,
+    }
+    rows = [{**common, "depth": number, "label": f"m{number}"} for number in range(depth)]
+    table = _table({"model": "m", "rows": rows, "totals": defaultdict(int)})
+    column = [each["name"] for each in table.columns].index("parameters inside")
+    assert [row[column] for row in table.rows] == list(range(2 * depth, 0, -2))
+
+
+def test_called_graphs_are_numbered_once() -> None:
+    depth = 10_000
+    builder = ProgramBuilder("p")
+    for number in range(depth):
+        builder.graph(f"g{number}").node("a", "call", calls=[f"g{number - 1}"] if number else [])
+    program = builder.build()
+    kinds = Kinds(program)
+    assert len({kinds.of(program[f"g{number}"]["a"]) for number in range(depth)}) == depth
+
+
+def test_labels_of_a_convolution_are_matched_once() -> None:
+    image = TensorType("f32", (1, 8, 8, 3))
+    for labels in ("_" * MANY, "a_" * MANY, "a" * MANY + "_"):
+        assert convolution_taps(image, image, image, {"dim_labels": labels}) is None
+    assert window_size({"window": "a" * MANY}) is None
+    assert window_size({"window": "{size=3x3 pad=1_1x1_1}"}) == 9
+
+
+def test_the_operators_of_a_long_dump_are_ordered_in_one_pass() -> None:
+    ops = [{"inputs": [f"t{i}"], "outputs": [f"t{i + 1}"]} for i in range(MANY)]
+    assert _in_order(ops, {op["outputs"][0]: op for op in ops}) == ops
+
+
+def test_numbers_of_one_hash_are_no_keys_of_a_snapshot() -> None:
+    numbers = {number * ONE_HASH: 0 for number in range(4)}
+    assert read_plain_pickle(pickle.dumps(numbers)) == numbers
+    with pytest.raises(OpscopeError, match="a number of more than 64 bits"):
+        read_plain_pickle(pickle.dumps({2**72: 0}))
+
+
+def test_numbers_of_one_hash_are_no_keys_of_a_trace() -> None:
+    launch = {"cat": "cuda_runtime", "ph": "X", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+    events = [{**launch, "args": {"External id": 1, "correlation": number * ONE_HASH}} for number in range(MANY // 2)]
+    trace = read_trace(io.BytesIO(json.dumps({"traceEvents": events}).encode()))
+    assert trace.problem == "the trace has damaged events; the times are of what could be read"
+
+
+def test_numbers_of_one_hash_are_no_keys_of_outputs(tmp_path: Path) -> None:
+    ids = [number * ONE_HASH for number in range(MANY // 2)]
+    nodes = [
+        {"id": "a", "label": "a", "namespace": "", "outputsMetadata": [{"id": each} for each in ids]},
+        {"id": "b", "label": "b", "namespace": "", "incomingEdges": [{"sourceNodeId": "a", "sourceNodeOutputId": ids[7]}]},
+    ]
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps({"label": "x", "graphs": [{"id": "main", "nodes": nodes}]}))
+    assert opscope.load(path).main["b"].inputs == (("a", 7),)
+
+
+def test_a_message_is_not_as_long_as_a_name_in_it() -> None:
+    message = str(OpscopeError(f"no node {'x' * MANY}; look at the names"))
+    assert len(message) == 4000 and message.startswith("no node xxx") and "…" in message and message.endswith("xxx; look at the names")
