@@ -116,3 +116,24 @@ def test_the_table_of_a_scan_counts_every_iteration() -> None:
 
     program = opscope.capture(layers, jnp.ones((24, 8, 8)), X)
     assert opscope.summary(program).totals["mult_adds"] == 24 * 4 * 8 * 8
+
+
+def test_a_module_that_fails_with_its_inputs_is_refused_in_one_line() -> None:
+    """linen's `apply` takes the variables first, and opscope makes them: they were passed as the input, and the rest as a setting."""
+    linen: Any = pytest.importorskip("flax.linen")
+    haiku: Any = pytest.importorskip("haiku")
+
+    class Net(linen.Module):
+        @linen.compact
+        def __call__(self, x: Any, train: bool = False) -> Any:
+            return linen.Dropout(0.5, deterministic=not train)(linen.Dense(3)(x))
+
+    variables = Net().init(jax.random.key(0), X)
+    advice = r"; pass only its inputs, or capture its apply: opscope\.capture\(module\.apply, variables, \*inputs\)$"
+    with pytest.raises(opscope.OpscopeError, match=rf"^JAX could not trace Net: .*{advice}"):
+        opscope.capture(Net(), variables, X)
+    with pytest.raises(opscope.OpscopeError, match=rf"^these inputs do not fit Dense: too many positional arguments{advice}"):
+        opscope.capture(linen.Dense(3), variables, X)
+    assert any(node.op == "dot_general" for node in opscope.capture(Net().apply, variables, X).main)
+    with pytest.raises(opscope.OpscopeError, match=r"^JAX could not trace <lambda>: cannot reshape .*, at test_modules\.py:\d+$"):
+        opscope.capture(haiku.transform(lambda x: haiku.Linear(4)(x).reshape(7)), X)

@@ -7,7 +7,6 @@ form) or `optimized` (what XLA compiled it to).
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -22,6 +21,7 @@ from opscope.readers.jax.flax import Call
 from opscope.readers.jax.jaxpr import read_jaxpr
 from opscope.readers.jax.memory_plan import memory_plan_of
 from opscope.readers.jax.named_calls import named_calls
+from opscope.readers.jax.refusals import refused
 from opscope.readers.mistakes import check_spelling, takes_stage
 from opscope.readers.mlir import read_mlir
 from opscope.readers.result_paths import paths_of_tree, results_attr
@@ -86,13 +86,9 @@ def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, st
     elif options:
         raise OpscopeError(f"this function is already jitted; pass {', '.join(options)} to jax.jit instead")
     _exclude_opscope_frames()
-    try:
+    with refused(str(getattr(function, "__name__", function))):
         traced = function.trace(*args, **kwargs)  # type: ignore[attr-defined]
         return getattr(traced, "traced", traced)  # nnx.jit wraps what jax.jit returns
-    except OpscopeError:
-        raise
-    except Exception as error:  # tracing runs the user's function, which may raise anything
-        raise OpscopeError(f"JAX could not trace {getattr(function, '__name__', function)}: {_reason(error)}") from error
 
 
 @cache
@@ -195,15 +191,3 @@ def _arguments(traced: Any, values: Any = ()) -> list[dict[str, Any]]:
                 break
         arguments.append(attrs)
     return arguments
-
-
-def _reason(error: Exception) -> str:
-    """The first line of an error, and what would help, or the line of the user's that raised it."""
-    words = next(iter(str(error).splitlines()), "")
-    if not isinstance(error, TypeError):
-        words = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    if "not a valid JAX type" in words or "abstract array" in words:
-        return f"{words} Use static_argnums= for arguments that are not arrays."
-    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
-    own = [(path, line) for path, line in frames if _HERE not in path.parents and "site-packages" not in path.parts]
-    return f"{words.rstrip('.')}, at {own[-1][0].name}:{own[-1][1]}" if own else words

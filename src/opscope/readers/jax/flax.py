@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from opscope.errors import InputsMissingError, OpscopeError
 from opscope.program import Role
+from opscope.readers.jax.refusals import refused
 
 
 class Call(NamedTuple):
@@ -50,7 +51,8 @@ def _linen(call: Call) -> Call:
         raise InputsMissingError(type(module).__name__, "opscope.capture(module, x)")
     inputs = _Inputs(call)
     key = jax.random.key(0)
-    variables = jax.eval_shape(lambda **arrays: inputs.pass_to(partial(module.init, key), arrays), **inputs.arrays)
+    with refused(type(module).__name__, _hint(call)):
+        variables = jax.eval_shape(lambda **arrays: inputs.pass_to(partial(module.init, key), arrays), **inputs.arrays)
     mutable: Any = False
 
     def apply(variables: Any, **arrays: Any) -> Any:
@@ -99,7 +101,7 @@ class _Inputs:
         try:
             arguments = self._signature.bind(*call.args, **call.kwargs).arguments
         except TypeError as error:
-            raise OpscopeError(f"these inputs do not fit {self._module}: {error}") from None
+            raise OpscopeError(f"these inputs do not fit {self._module}: {error}{_hint(call)}") from None
         self._settings = {name: value for name, value in arguments.items() if isinstance(value, (bool, str)) or callable(value)}
         self.arrays = {name: value for name, value in arguments.items() if name not in self._settings}
 
@@ -117,3 +119,9 @@ class _Inputs:
         function.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in (first, *self.arrays)])  # type: ignore[attr-defined]
         input_roles: list[Role] = ["input" for _ in sys.modules["jax"].tree_util.tree_leaves(self.arrays)]
         return Call(function, (state,), self.arrays, (*roles, *input_roles))
+
+
+def _hint(call: Call) -> str:
+    """linen's own `apply` takes the variables first, so many pass them here."""
+    passes_variables = call.args and isinstance(call.args[0], Mapping) and "params" in call.args[0]
+    return "; pass only its inputs, or capture its apply: opscope.capture(module.apply, variables, *inputs)" if passes_variables else ""

@@ -8,6 +8,7 @@ from typing import Any
 from opscope.errors import InputsMissingError
 from opscope.program import Role
 from opscope.readers.jax.flax import Call
+from opscope.readers.jax.refusals import refused
 
 _KINDS = {"Transformed": 1, "TransformedWithState": 2}
 """By class, how many trees its `init` returns: parameters, and state."""
@@ -24,7 +25,8 @@ def as_function(call: Call) -> Call:
     if not call.args and not call.kwargs:
         raise InputsMissingError("a transformed function", "opscope.capture(hk.transform(f), *inputs)")
     key = jax.random.key(0)
-    variables = jax.eval_shape(transformed.init, key, *call.args, **call.kwargs)
+    with refused(_name(transformed)):
+        variables = jax.eval_shape(transformed.init, key, *call.args, **call.kwargs)
     variables = variables if trees == 2 else (variables,)
 
     # `without_apply_rng` returns the same class, with an `apply` that takes no key.
