@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
 from opscope.analysis.derivatives import OWN_RESULT
@@ -23,8 +24,8 @@ _SUMS = frozenset({"add", "add_any"})
 
 Shape: TypeAlias = tuple[int | str, ...]
 _MOST_COMPARED = 24
-_MOST_PRECEDING = 1 << 14
-"""Who comes after the same forward nodes is near them, so not all of these are remembered."""
+_MOST_KNOWN = 1 << 14
+"""Nodes with the same evidence, or after the same forward nodes, are near each other, so not all that was found is remembered."""
 
 
 class Forward:
@@ -141,19 +142,21 @@ class Part:
 
 
 _Rows: TypeAlias = dict[Key, list[Forward]]
-_RowsOfPrimitives: TypeAlias = dict[tuple[Key, str], list[Forward]]
 
 
 class ForwardIndex:
     """Forward nodes by what they share with their backward nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, grows: bool) -> None:
+        """`grows` says whether nodes may be added after the first was looked up."""
+        self._grows = grows
         self.parts: dict[str, Part] = {}
         self._added: tuple[list[Forward], list[Forward]] = ([], [])
         """The forward nodes that are not helpers, and those that are, in the order in which they were added."""
-        self._rows: dict[tuple[bool, int], tuple[_Rows, _RowsOfPrimitives]] = {}
-        """By whether they are helpers and the level of evidence, the forward nodes by their evidence, without the primitive and with it.
-        Most levels are never asked for."""
+        self._rows: dict[tuple[bool, int], _Rows] = {}
+        """By whether they are helpers and the level of evidence, the forward nodes by their evidence. Most levels are never asked for."""
+        self._of_primitives: dict[int, tuple[list[Forward], defaultdict[str, list[Forward]]]] = {}
+        """By the identity of a long row, those of it that have been looked at, and these by their primitive."""
         self._relatives: dict[int, _Relatives] = {}
         self._of_rows: dict[tuple[Key, str, bool, int], _Relatives] = {}
         """Relatives by evidence, primitive, whether they are helpers and how many nodes had this evidence: later there may be more."""
@@ -164,22 +167,35 @@ class ForwardIndex:
     def add(self, part: Part, row: Row, origin: Origin, helper: bool) -> None:
         forward = part.forward[row.id] = part.own[row.id] = Forward(part, row, origin, helper)
         self._added[helper].append(forward)
-        for (is_helper, level), (rows, of_primitives) in self._rows.items():
+        for (is_helper, level), rows in self._rows.items():
             if is_helper == helper:
-                _put([forward], level, rows, of_primitives)
+                _put([forward], level, rows)
 
-    def rows(self, helper: bool, level: int) -> tuple[_Rows, _RowsOfPrimitives]:
+    def rows(self, helper: bool, level: int) -> _Rows:
         """Forward nodes by the evidence at a level, in the order in which they were added."""
-        tables = self._rows.get((helper, level))
-        if tables is None:
-            tables = self._rows[helper, level] = ({}, {})
-            _put(self._added[helper], level, *tables)
-        return tables
+        rows = self._rows.get((helper, level))
+        if rows is None:
+            rows = self._rows[helper, level] = {}
+            _put(self._added[helper], level, rows)
+        return rows
+
+    def of_primitive(self, row: Sequence[Forward], primitive: str) -> Sequence[Forward]:
+        """Those of a row that have this primitive, in its order."""
+        if len(row) <= _MOST_COMPARED:
+            return [each for each in row if each.origin.primitive == primitive]
+        seen, groups = self._of_primitives.setdefault(id(row), ([], defaultdict(list)))
+        for each in islice(row, len(seen), None):
+            groups[each.origin.primitive].append(each)
+            seen.append(each)
+        return groups.get(primitive, ())
 
     def find(self, part: Part, node: Row, origin: Origin) -> tuple[tuple[Forward, ...], str]:
         """Forward nodes and evidence for a backward node. Its backward operands must have been looked up before it."""
         relatives = self._relatives.get(id(origin))
         if relatives is None:
+            if not self._grows and len(self._relatives) == _MOST_KNOWN:
+                self._relatives.clear()
+                self._of_rows.clear()
             relatives = self._relatives[id(origin)] = self._related(origin)
         read: list[Forward] = []
         steps: list[_Step] = []
@@ -224,7 +240,7 @@ class ForwardIndex:
         users = graph.users.get(name, ())
         forward = _sharing((each for user in users for each in links.get(user) or prepares.get((graph.name, user), ())), line)
         if not forward:
-            forward = tuple(self.rows(False, level_of(line))[0].get(line, ())[:_MOST_LINKS])
+            forward = tuple(self.rows(False, level_of(line)).get(line, ())[:_MOST_LINKS])
         return tuple(dict.fromkeys(forward))[:_MOST_LINKS]
 
     def _related(self, origin: Origin) -> _Relatives:
@@ -234,14 +250,13 @@ class ForwardIndex:
         for level in origin.levels:
             key = origin.key(level)
             for helper in (False, True) if self._added[True] else (False,):
-                rows, of_primitives = self.rows(helper, level)
-                nodes = rows.get(key)
+                nodes = self.rows(helper, level).get(key)
                 if nodes is None or (recomputed is not None and (helper or level != LINE)):
                     continue
                 known = (key, origin.primitive, helper, len(nodes))
                 relatives = self._of_rows.get(known)
                 if relatives is None:
-                    same = of_primitives.get((key, origin.primitive), [])[:_MOST_COMPARED]
+                    same = self.of_primitive(nodes, origin.primitive)[:_MOST_COMPARED]
                     every = tuple(dict.fromkeys([*same, *nodes[:_MOST_COMPARED]]))
                     relatives = self._of_rows[known] = _Relatives(every, level, key, helper, same)
                 if EVIDENCE[level] != "place" or any(each.origin.direction != RECOMPUTED for each in relatives.nodes):
@@ -279,7 +294,7 @@ class ForwardIndex:
             return reading
         if gradient and (reshaped := _reshaped(part, node)):
             # A gradient that nothing precedes is that of the loss, the last of all.
-            related = self.rows(relatives.helper, relatives.level)[0]
+            related = self.rows(relatives.helper, relatives.level)
             candidates = chain(units, _lazily(before)) if steps else reversed(related[relatives.key])
             for each in candidates:
                 if _is_transposed(node, reshaped, each):
@@ -306,7 +321,7 @@ class ForwardIndex:
         operations = tuple([step.forward for step in steps])
         before = self._preceding.get((relatives.key, operations))
         if before is None:
-            if len(self._preceding) == _MOST_PRECEDING:
+            if not self._grows and len(self._preceding) == _MOST_KNOWN:
                 self._preceding.clear()
             units = tuple(dict.fromkeys([every for forward in operations for each in forward for every in each.unit or _unit(each)]))
             before = self._preceding[relatives.key, operations] = _Before(units, relatives.key)
@@ -330,21 +345,17 @@ _NO_RELATIVES = _Relatives((), CALL, CALL, False, ())
 _NOTHING_BEFORE = _Before((), CALL)
 
 
-def _put(nodes: Iterable[Forward], level: int, rows: _Rows, of_primitives: _RowsOfPrimitives) -> None:
+def _put(nodes: Iterable[Forward], level: int, rows: _Rows) -> None:
     """Add nodes to the rows of a level. The line that a node is on calls nothing: only those that called it count."""
-    rows_of_origins: dict[Origin, list[list[Forward]]] = {}
     for forward in nodes:
         origin = forward.origin
-        lists = rows_of_origins.get(origin)
-        if lists is None:
-            lists = rows_of_origins[origin] = []
-            if level == CALL:
-                lists += [rows.setdefault(key, []) for key in origin.called_from]
-            elif level in origin.levels:
-                key = origin.key(level)
-                lists += [rows.setdefault(key, []), of_primitives.setdefault((key, origin.primitive), [])]
-        for each in lists:
-            each.append(forward)
+        keys = origin.called_from if level == CALL else (origin.key(level),) if level in origin.levels else ()
+        for key in keys:
+            row = rows.get(key)
+            if row is None:
+                rows[key] = [forward]
+            else:
+                row.append(forward)
 
 
 def _lazily(before: _Before) -> Iterator[Forward]:

@@ -84,12 +84,14 @@ def _linked(program: Program) -> _Links:
     others = _Links({}, [], {}, {}, {})
     if INFERRED_ATTR in program.attrs:
         return others
-    index = ForwardIndex()
     reducers = _reducers(program)
     origins = Origins(graph for graph in program if graph.name not in reducers)
     if not any(origins.directions):
         return others
     graph_origins = {graph.name: origins.of(graph) for graph in program if graph.name not in reducers}
+    has_recomputed = RECOMPUTED in origins.directions
+    del origins
+    index = ForwardIndex(grows=has_recomputed)
     for name, origins_here in graph_origins.items():
         graph = program[name]
         part = index.parts[name] = Part(graph, name == program.entry)
@@ -99,7 +101,7 @@ def _linked(program: Program) -> _Links:
                 index.add(part, row, origin, helper)
     values = CalledValues(program)
     repeats = Repeats(index, values)
-    if RECOMPUTED in origins.directions:
+    if has_recomputed:
         for name, origins_here in graph_origins.items():
             repeats.add_unmarked(index.parts[name], origins_here)
     preparing: list[tuple[Part, str, Origin]] = []

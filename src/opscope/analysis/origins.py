@@ -105,6 +105,7 @@ class Origins:
                 if id(details) not in known:
                     known[id(details)] = self._origin(op, details)
         self.directions = {origin.direction for origin in self._of_evidence.values()}
+        self._of_evidence.clear()
         if RECOMPUTED in self.directions:  # what is recomputed is evidence for those that are looked up after it, and not before
             self._of_details = {key: origin.copy() for key, origin in known.items()}
 

@@ -36,7 +36,8 @@ class Repeats:
         line), the first that nothing else of the graph repeats is."""
         operands = [self._place(part.graph, ref) for ref in node.inputs]
         levels = origin.levels[: origin.levels.index(LINE) + 1] if LINE in origin.levels else origin.levels
-        rows = [self._index.rows(False, level)[1].get((origin.key(level), origin.primitive), ()) for level in levels]
+        index = self._index
+        rows = [index.of_primitive(index.rows(False, level).get(origin.key(level), ()), origin.primitive) for level in levels]
         for candidates in (*rows, self._unmarked.get((origin.key(CALL), origin.primitive), ())):
             best: tuple[int, bool] | None = None
             for each in candidates:
