@@ -49,10 +49,13 @@ class Descriptions:
     def numbers(self, details: Sequence[Details]) -> array[int]:
         """The number of each of these details."""
         known, keys = self._numbers, list(map(id, details))
-        new = {key: each for key, each in zip(keys, details, strict=True) if key not in known}
-        if new:
-            known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
-            self._add(list(new.values()))
+        try:
+            return array("i", map(known.__getitem__, keys))
+        except KeyError:
+            distinct = dict(zip(keys, details, strict=True))
+        new = {key: each for key, each in distinct.items() if key not in known} if known else distinct
+        known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+        self._add(list(new.values()))
         return array("i", map(known.__getitem__, keys))
 
     def _add(self, details: Sequence[Details]) -> None:

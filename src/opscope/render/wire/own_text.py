@@ -42,15 +42,16 @@ class TextWriter:
                 numbers += self._of_known(known, graph.nodes, descriptions, details)
             else:
                 for i, line in enumerate(_lines(text, graph)):
-                    numbers.append(self._number(self._template(line, graph.nodes[i], details[i])))
+                    numbers.append(self._number(self._template(line, graph.nodes[i], details[i], descriptions)))
                     if self._size > _MOST_TEXT:
                         return
 
-    def _template(self, line: str, node: Node, details: int) -> str:
+    def _template(self, line: str, node: Node, details: int, descriptions: Descriptions) -> str:
         if not self._line_templates.knows(details):
             if self._line_templates.size > _MOST_KNOWN:
                 self._line_templates = LineTemplates()
-            self._line_templates.learn(details, node.details.attrs)
+            kind = descriptions.kinds[descriptions.kind_of[details]]
+            self._line_templates.learn(details, node.details.attrs if kind.varying else kind.attrs)
         return self._line_templates.template(line, node, details)
 
     def _number(self, template: str) -> int:
@@ -75,7 +76,7 @@ class TextWriter:
         open_keys = set()
         for (_, _, _, kind), i in firsts.items():
             line = lines.line(i)
-            templates[i] = self._template(line, nodes[i], details[i])
+            templates[i] = self._template(line, nodes[i], details[i], descriptions)
             if i in alone or not _has_marks(templates[i], line, nodes.details[i], descriptions.kinds[kind].varying):
                 open_keys.add(i)
         if open_keys:
@@ -85,7 +86,7 @@ class TextWriter:
         for i in sorted({*templates, *alone}):
             template = templates.get(i)
             if template is None:
-                template = self._template(lines.line(i), nodes[i], details[i])
+                template = self._template(lines.line(i), nodes[i], details[i], descriptions)
             own[i] = number_of[key_of[i]] = self._number(template)
             if self._size > _MOST_TEXT:
                 return []

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, compress
 from math import inf
 from operator import not_, sub
@@ -134,6 +134,8 @@ class Interner(Numbers[str]):
     def add(self, texts: Iterable[str]) -> int | None:
         """Number the texts that have no number yet. Returns the number of the first, if none of them had one, and all differ."""
         first, texts = len(self), list(texts)
-        new = [text for text in dict.fromkeys(texts) if text not in self]
+        new: Collection[str] = dict.fromkeys(texts)
+        if not self.keys().isdisjoint(new):
+            new = [text for text in new if text not in self]
         self.update(zip(new, range(first, first + len(new)), strict=True))
         return first if len(new) == len(texts) else None
