@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple, TypeAlias
 
-from opscope.analysis.derivatives import OWN_RESULT
-from opscope.analysis.node_rows import Row
+from opscope.analysis.forward_nodes import Forward, Row
 from opscope.analysis.origins import CALL, EVIDENCE, LINE, SCOPE, WITH_SCOPE, Key, Origin, level_of, parts_of
 from opscope.ops import facts_of, plain_name
 from opscope.program import ARGUMENT_ROLES, RECOMPUTED, Graph, NodeColumns, NodeKey
@@ -26,37 +25,6 @@ Shape: TypeAlias = tuple[int | str, ...]
 _MOST_COMPARED = 24
 _MOST_KNOWN = 1 << 14
 """Nodes with the same evidence, or after the same forward nodes, are near each other, so not all that was found is remembered."""
-
-
-class Forward:
-    """A forward node with what is looked up of it again and again. It is equal to nothing but itself: comparing it is quick."""
-
-    __slots__ = ("helper", "id", "op", "origin", "outputs", "own_result", "part", "read", "reshapes", "sources", "unit", "values")
-
-    def __init__(self, part: Part, row: Row, origin: Origin, helper: bool) -> None:
-        self.part = part
-        self.id, self.op, self.read, self.outputs = row
-        self.origin = origin
-        self.helper = helper
-        self.own_result = plain_name(row.op) in OWN_RESULT
-        self.reshapes = facts_of(row.op).category == "shape"
-        self.unit: tuple[Forward, ...] = ()
-        self.sources: list[Forward] | None = None
-        self.values: tuple[Value, ...] | None = None
-
-    @property
-    def key(self) -> NodeKey:
-        return self.part.graph.name, self.id
-
-    def users(self) -> list[Forward]:
-        """The forward nodes that read it, in its graph."""
-        own = self.part.own
-        return [own[name] for name in self.part.graph.users.get(self.id, ()) if name in own]
-
-    def is_one_with(self, other: Forward) -> bool:
-        """Whether two nodes come from one operation of the source."""
-        mine, its = self.origin, other.origin
-        return mine.place == its.place and mine.primitive == its.primitive
 
 
 Value: TypeAlias = Forward | NodeKey
@@ -157,6 +125,10 @@ class ForwardIndex:
         """By whether they are helpers and the level of evidence, the forward nodes by their evidence. Most levels are never asked for."""
         self._of_primitives: dict[int, tuple[list[Forward], defaultdict[str, list[Forward]]]] = {}
         """By the identity of a long row, those of it that have been looked at, and these by their primitive."""
+        self._offsets: dict[tuple[int, bool], set[int]] = {}
+        """By level and whether they are helpers, what there is of evidence without the scope."""
+        self._levels: dict[tuple[int, ...], list[tuple[int, bool]]] = {}
+        """By the evidence of an origin without the scope, the levels and helpers at which there is such evidence."""
         self._relatives: dict[int, _Relatives] = {}
         self._of_rows: dict[tuple[Key, str, bool, int], _Relatives] = {}
         """Relatives by evidence, primitive, whether they are helpers and how many nodes had this evidence: later there may be more."""
@@ -247,22 +219,34 @@ class ForwardIndex:
         """Forward nodes by the strongest evidence there is; helpers only if that evidence leads to nothing else, and what is only computed
         again only if the line does not either: jax.checkpoint gives it the frames of the backward half."""
         recomputed = None
-        for level in origin.levels:
+        for level, helper in self._levels_of(origin):
             key = origin.key(level)
-            for helper in (False, True) if self._added[True] else (False,):
-                nodes = self.rows(helper, level).get(key)
-                if nodes is None or (recomputed is not None and (helper or level != LINE)):
-                    continue
-                known = (key, origin.primitive, helper, len(nodes))
-                relatives = self._of_rows.get(known)
-                if relatives is None:
-                    same = self.of_primitive(nodes, origin.primitive)[:_MOST_COMPARED]
-                    every = tuple(dict.fromkeys([*same, *nodes[:_MOST_COMPARED]]))
-                    relatives = self._of_rows[known] = _Relatives(every, level, key, helper, same)
-                if EVIDENCE[level] != "place" or any(each.origin.direction != RECOMPUTED for each in relatives.nodes):
-                    return relatives
-                recomputed = relatives
+            nodes = self.rows(helper, level).get(key)
+            if nodes is None or (recomputed is not None and (helper or level != LINE)):
+                continue
+            known = (key, origin.primitive, helper, len(nodes))
+            relatives = self._of_rows.get(known)
+            if relatives is None:
+                same = self.of_primitive(nodes, origin.primitive)[:_MOST_COMPARED]
+                every = tuple(dict.fromkeys([*same, *nodes[:_MOST_COMPARED]]))
+                relatives = self._of_rows[known] = _Relatives(every, level, key, helper, same)
+            if EVIDENCE[level] != "place" or any(each.origin.direction != RECOMPUTED for each in relatives.nodes):
+                return relatives
+            recomputed = relatives
         return recomputed or _NO_RELATIVES
+
+    def _levels_of(self, origin: Origin) -> Sequence[tuple[int, bool]]:
+        """The levels of evidence, without helpers and with them, at which forward nodes may share that of an origin: in the layers of a
+        large program, the same lines are missing again and again."""
+        levels = self._levels.get(origin.offsets)
+        if levels is None:
+            levels = [(level, helper) for level in origin.levels for helper in ((False, True) if self._added[True] else (False,))]
+            if not self._grows:
+                for level, helper in levels:
+                    if (level, helper) not in self._offsets:
+                        self._offsets[level, helper] = {parts_of(key)[1] for key in self.rows(helper, level)}
+                levels = self._levels[origin.offsets] = [each for each in levels if origin.offsets[each[0]] in self._offsets[each]]
+        return levels
 
     def _results_read(self, part: Part, node: Row, origin: Origin, values: Iterable[Value]) -> list[Forward]:
         """Operations at this place whose derivative uses their own result, which the node reads: dx = dy ⊙ exp(x). A result that is used
@@ -416,7 +400,7 @@ def _unit(forward: Forward) -> tuple[Forward, ...]:
     own, users_of = forward.part.own, forward.part.graph.users
     for each in nodes:  # grows while it is walked
         for name in (*each.read, *users_of.get(each.id, ())):
-            if len(nodes) < _MOST_LINKS and (other := own.get(name)) and other not in nodes and forward.is_one_with(other):
+            if len(nodes) < _MOST_LINKS and (other := own.get(name)) and forward.is_one_with(other) and other not in nodes:
                 nodes.append(other)
     forward.unit = tuple(nodes)
     return forward.unit

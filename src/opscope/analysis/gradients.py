@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 from opscope.analysis.called_values import CalledValues
 from opscope.analysis.derivatives import REDUCING
-from opscope.analysis.forward_index import Forward, ForwardIndex, Part
+from opscope.analysis.forward_index import ForwardIndex, Part
+from opscope.analysis.forward_nodes import Forward, rows_of
 from opscope.analysis.moved import SLICES
-from opscope.analysis.node_rows import rows_of
 from opscope.analysis.origins import Origin, Origins
 from opscope.analysis.recomputed import Repeats
 from opscope.ops import plain_name
