@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -29,11 +29,12 @@ class KnownLines(Protocol):
 
     nodes: NodeColumns
 
+    @property
+    def odd(self) -> Collection[int]:
+        """The nodes whose lines are unlike those of others."""
+
     def line(self, i: int) -> str:
         """The line of a node."""
-
-    def is_odd(self, i: int) -> bool:
-        """Whether a node's line is unlike those of others."""
 
 
 class LocatedText:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from opscope.program import Details, NodeColumns
 from opscope.readers.hlo.details import HloDetails
@@ -34,9 +34,10 @@ class PrintedLines:
         tail = details.tail if isinstance(details, HloDetails) else ""
         return f"{'ROOT ' if name == self._root else ''}%{name} = {self._text_of_type[id(nodes.outputs[i])]} {op}({listed}){tail}"
 
-    def is_odd(self, i: int) -> bool:
-        """Whether a line has something else in its parentheses than names."""
-        return i in self._written
+    @property
+    def odd(self) -> Collection[int]:
+        """The nodes whose lines have something else in their parentheses than names."""
+        return self._written.keys()
 
 
 def payload_of(details: Details) -> str:

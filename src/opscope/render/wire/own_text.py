@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from operator import sub
+from itertools import compress, islice, repeat
+from operator import lt, sub
 
 from opscope.analysis.descriptions import Descriptions
 from opscope.program import Details, Graph, Node, NodeColumns, OwnText, Program, details_of
@@ -70,9 +70,9 @@ class TextWriter:
         """By key, the first node that has it. Keys of nodes would take a tenth of all memory; these are numbers."""
         key_of = array("I", map(firsts.setdefault, zip(map(id, nodes.outputs), nodes.ops, counts, kinds, strict=True), range(len(nodes))))
         templates: dict[int, str] = {}
-        alone = {i for i in range(len(nodes)) if lines.is_odd(i)}
-        sources, starts = nodes.sources, nodes.starts
-        alone.update(i for i, count in enumerate(counts) if count > 1 and len({*sources[starts[i] : starts[i + 1]]}) < count)
+        alone = set(lines.odd)
+        distinct = map(len, map(set, map(islice, repeat(iter(nodes.sources)), counts)))
+        alone.update(compress(range(len(nodes)), map(lt, distinct, counts)))  # a name is there twice
         open_keys = set()
         for (_, _, _, kind), i in firsts.items():
             line = lines.line(i)
