@@ -11,6 +11,7 @@ import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from opscope.analysis.called_values import CalledValues
@@ -189,7 +190,7 @@ class ProgramWriter:
         if first_id is not None and isinstance(nodes, NodeColumns):
             ids, operands = range(first_id, first_id + len(nodes)), map(first_id.__add__, nodes.sources)
         controlled = {i: tuple([strings[name] for name in names]) for i, names in control.items()}
-        text_numbers, operand_places = [text for _, text, _, _ in label_of], [place for _, _, place, _ in label_of]
+        text_numbers, operand_places = list(map(itemgetter(1), label_of)), list(map(itemgetter(2), label_of))
         for column, own in ((text_numbers, texts), (operand_places, places)):
             for i, number in own.items():
                 column[i] = number
@@ -198,7 +199,7 @@ class ProgramWriter:
                 ids,
                 map(self.ops.__getitem__, ops),
                 map(self._role_number.__getitem__, roles),
-                [category for category, _, _, _ in label_of],
+                map(itemgetter(0), label_of),
                 text_numbers,
                 operand_places,
                 details,

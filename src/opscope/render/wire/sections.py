@@ -29,13 +29,7 @@ T = TypeVar("T")
 MAGIC = b"OPSW"
 VERSION = 1
 
-_INTEGER_TYPES = (
-    ("u8", "B", 0, 255),
-    ("i8", "b", -128, 127),
-    ("u16", "H", 0, 65535),
-    ("i16", "h", -32768, 32767),
-    ("i32", "i", -(1 << 31), (1 << 31) - 1),
-)
+_INTEGER_TYPES = (("u8", "B"), ("i8", "b"), ("u16", "H"), ("i16", "h"), ("i32", "i"))
 
 
 class SectionWriter:
@@ -47,12 +41,13 @@ class SectionWriter:
         self._size = 0
 
     def integers(self, name: str, values: Sequence[int], coding: str = "plain") -> None:
-        low, high = (min(values), max(values)) if len(values) else (0, 0)
-        for kind, code, least, most in _INTEGER_TYPES:
-            if least <= low and high <= most:
-                column = array(code, values) if low < high or not len(values) else array(code, [low]) * len(values)
-                self._add(name, kind, coding, _little_endian(column), len(values))
-                return
+        for kind, code in _INTEGER_TYPES:
+            try:
+                column = array(code, values)
+            except OverflowError:
+                continue
+            self._add(name, kind, coding, _little_endian(column), len(values))
+            return
         raise OverflowError(f"column {name!r} has a number that needs more than 32 bits")
 
     def deltas(self, name: str, values: Sequence[int]) -> None:
