@@ -227,7 +227,7 @@ class ForwardIndex:
             known = (key, origin.primitive, helper, len(nodes))
             relatives = self._of_rows.get(known)
             if relatives is None:
-                same = self.of_primitive(nodes, origin.primitive)[:_MOST_COMPARED]
+                same = () if level == CALL else self.of_primitive(nodes, origin.primitive)[:_MOST_COMPARED]
                 every = tuple(dict.fromkeys([*same, *nodes[:_MOST_COMPARED]]))
                 relatives = self._of_rows[known] = _Relatives(every, level, key, helper, same)
             if EVIDENCE[level] != "place" or any(each.origin.direction != RECOMPUTED for each in relatives.nodes):
