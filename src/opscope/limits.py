@@ -1,4 +1,5 @@
-"""How much a source may unpack to. A file of a few hundred kilobytes can unpack to gigabytes, and text to ten times as much memory.
+"""How much a source may unpack to. A file of a few hundred kilobytes can unpack to gigabytes, and text to 10 to 25 times
+as much memory.
 
 `docs/limits.md` states the limits.
 """
