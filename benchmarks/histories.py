@@ -13,7 +13,8 @@ if the label of a node after it was on other nodes than those named; "incomplete
 or is on another. Without labels, an added node is for the eye if one of its opcode and op_name is gone. What this reader does not decide
 is "for the eye": a person reads the text, and `histories_read.jsonl` has what that person decided about a step. A decision is about these
 nodes in this pass of this dump; a step without one is printed as a line to fill in. The note of "right" says how many histories a person
-decided, and how many nobody. `--keep` appends the figures to benchmarks/results/histories.jsonl.
+decided, and how many nobody. The first history compares all passes; the others are timed. `--keep` appends the figures to
+benchmarks/results/histories.jsonl.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import random
 import re
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -216,8 +218,11 @@ def measure(directory: Path, seed: int) -> list[Figure]:
         nodes = [(graph.name, node.id) for graph in last for node in graph if node.role == "op"]
         outcomes: dict[str, int] = defaultdict(int)
         by_hand = 0
+        seconds: list[float] = []
         for key in chance.sample(nodes, min(_HISTORIES, len(nodes))):
+            started = time.process_time()
             steps = recording.history(key)
+            seconds.append(time.process_time() - started)
             found: list[str] = []
             by_script: list[str] = []
             for step in steps:
@@ -240,6 +245,7 @@ def measure(directory: Path, seed: int) -> list[Figure]:
         Figure("histories: incomplete", 100 * outcomes["incomplete"] / total, "%", name, total),
         Figure("histories: for the eye", 100 * outcomes["for the eye"] / total, "%", name, total),
         Figure("histories: wrong", 100 * outcomes["wrong"] / total, "%", name, total, at_most=0),
+        Figure("history of a node, slowest but the first", max(seconds[1:]), "s of CPU", name, len(recording), at_most=0.2),
     ]
 
 
