@@ -271,7 +271,7 @@ export class ScenePainter {
   }
 
   /** Titles of frames above lines that have just crossed them. */
-  private titlesAgain(context: Context, theme: Theme, sight: Sight, painter: CanvasPainter): void {
+  private titlesAgain(context: Context, theme: Theme, sight: Sight): void {
     const { scene, boxIndex } = this.drawable;
     const { x, y, scale } = sight.camera;
     if (scale < MAP) return;
@@ -281,6 +281,8 @@ export class ScenePainter {
     const frames = [...room.subarray(0, count)]
       .filter((item) => scene.shape[item] === Shape.Frame)
       .sort((a, b) => scene.depth[a] - scene.depth[b]);
+    // A painter of its own: that of the highlight draws thicker lines and no small text, and remembers the font that it has set.
+    const painter = new CanvasPainter(context, scale);
     if (scale >= NAMES_ONLY) for (const item of frames) paintTitle(scene, theme, item, painter, this.texts(item));
     else for (const name of this.frameNames(scene, frames, sight, new Occupied())) paintFrameName(context, theme, scene, name, sight);
   }
@@ -298,7 +300,7 @@ export class ScenePainter {
     const accented: Theme = { ...theme, edge: theme.selection, faintEdge: theme.selection };
     for (const edge of edges) paintEdge(scene, accented, edge, painter);
     painter.flush();
-    this.titlesAgain(context, theme, sight, painter);
+    this.titlesAgain(context, theme, sight);
     this.labels(context, theme, sight, (kind) => kind !== "operand"); // what the lines have just crossed
     for (const item of items) {
       context.strokeStyle = theme.selection;
