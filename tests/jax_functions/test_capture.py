@@ -434,6 +434,33 @@ def test_other_dialects_open_if_jaxlib_has_them_and_otherwise_get_a_hint(tmp_pat
         opscope.load(short)
 
 
+def test_functions_of_inner_modules_are_read_and_declared_ones_are_not_called(tmp_path: Path) -> None:
+    """They were left out without a word where the outer module had functions, and refused where they call each other, as was a call of a
+    function that is only declared."""
+    main, helper = (
+        f"func.func {{}}@{name}(%a: tensor<3xf32>) -> tensor<3xf32> {{{{\n{body}\n  return %0 : tensor<3xf32>\n}}}}\n"
+        for name, body in (
+            ("main", "  %0 = func.call @helper(%a) : (tensor<3xf32>) -> tensor<3xf32>"),
+            ("helper", "  %0 = stablehlo.tanh %a : tensor<3xf32>"),
+        )
+    )
+    declared = "func.func private @helper(tensor<3xf32>) -> tensor<3xf32>\n"
+    path = tmp_path / "nested.mlir"
+    path.write_text(f"module {{\n{declared}module @inner {{\n{main.format('')}{helper.format('private ')}}}\n{main.format('')}}}\n")
+    program = opscope.load(path)
+    calls = {graph.name: [(node.op, node.calls) for node in graph if not node.is_argument] for graph in program}
+    assert program.entry == "main"
+    assert calls == {
+        "inner::main": [("func.call", ("inner::helper",))],
+        "inner::helper": [("stablehlo.tanh", ())],
+        "main": [("func.call", ())],
+    }
+    assert program.own_text
+    text = {graph.name: [line.strip() for line in program.own_text.lines(graph.name, 0, 2)] for graph in program}
+    assert text["inner::helper"] == [helper.format("private ").split("\n")[0], "%0 = stablehlo.tanh %a : tensor<3xf32>"]
+    assert text["inner::main"] == text["main"] == [part.strip() for part in main.format("").split("\n")[:2]]
+
+
 def test_what_a_loop_carries_is_known_at_every_stage() -> None:
     """The picture leads results of a body back to the next iteration; a loop's constants come before the carried values."""
     from opscope.analysis.loops import first_carried

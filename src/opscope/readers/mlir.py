@@ -15,7 +15,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from opscope import native
 from opscope.child import child_environment, fate, limited, python_command, read_apart
@@ -139,38 +139,47 @@ class _ModuleReader:
         self.builder = ProgramBuilder(name)
         self.builder.attrs.update(attributes)
         self.names = Context(name if JAX_MODULE.match(name) else "")
-        top = list(self.module.body.operations)
-        functions = [op for op in top if op.operation.name.endswith(".func") and list(op.regions[0].blocks)]
-        if not functions:
+        self.functions, others = _functions(self.module.body)
+        if not self.functions:
             self.builder.entry = name
-            self._graph(name, self.module.operation.regions[0], NO_SCOPE)
+            others = [op.operation for op in self.module.body.operations]
         graphs: dict[str, GraphBuilder] = {}
         results: dict[str, list[str]] = {}
         public: list[str] = []
-        for done, function in enumerate(functions):
+        for done, (function_name, function) in enumerate(self.functions.items()):
             extra = _attributes(function.operation)
-            function_name = extra.pop("sym_name", f'"f{done}"').strip('"')
+            extra.pop("sym_name", None)
             if "private" not in extra.get("sym_visibility", ""):
                 public.append(function_name)
-            graph = self._graph(function_name, function.regions[0], self.around.get(function_name, NO_SCOPE))
+            graph = self.builder.graph(function_name)
+            blocks = list(function.operation.regions[0].blocks)
+            self._read(_Block(self, graph, blocks, self.around.get(function_name, NO_SCOPE), function.symbols))
             graph.attrs.update(extra)
             graphs[function_name] = graph
             results[function_name] = _result_paths(function.operation)
             if self.progress:
-                self.progress(done / len(functions))
-        if functions:
+                self.progress(done / len(self.functions))
+        if others or not graphs:
+            block = _Block(self, self.builder.graph(name if name not in graphs else f"{name}/module"), [], NO_SCOPE)
+            for op in others:
+                block.operation(op)
+            self._read()
+        if graphs:
             self.builder.entry = "main" if "main" in graphs else (public or list(graphs))[0]
             entry = graphs[self.builder.entry]
             self.builder.attrs.update(results_attr(results[self.builder.entry], len(entry.outputs)))
         return self.builder.build()
 
-    def _graph(self, name: str, region: Any, around: Scope) -> GraphBuilder:
-        """Read a region and, from a worklist, all regions inside it."""
-        graph = self.builder.graph(name)
-        self.pending.append(_Block(self, graph, list(region.blocks), around))
+    def _read(self, *blocks: _Block) -> None:
+        """Read blocks and, from a worklist, all regions inside them."""
+        self.pending.extend(blocks)
         while self.pending:
             self.pending.pop().read()
-        return graph
+
+    def called(self, callee: str, symbols: str) -> list[str]:
+        """The function that an operation among these symbols calls, if its body is here: others are only declared."""
+        name = "::".join(part.strip('@"') for part in callee.split("::"))
+        return [each for each in (symbols + name, name) if each in self.functions][:1]
 
     def type_of(self, value: Any) -> TensorType:
         text = str(value.type)
@@ -178,6 +187,46 @@ class _ModuleReader:
         if tensor_type is None:
             tensor_type = self.types[text] = _parse_type(text)
         return tensor_type
+
+
+class _Function(NamedTuple):
+    operation: Any
+    symbols: str
+    """The modules around it, as calls name them: `inner::`."""
+
+
+def _functions(body: Any) -> tuple[dict[str, _Function], list[Any]]:
+    """The functions of a module and of the modules in it, by name, and what has operations inside but no function."""
+    operations: list[tuple[Any, int, bool]] = []
+    """With the position of what each is in, and whether anything is inside."""
+    with_functions: set[int] = set()
+    waiting = [(op.operation, -1) for op in reversed(list(body.operations))]
+    while waiting:
+        op, around = waiting.pop()
+        inside = [each.operation for region in op.regions for block in region.blocks for each in block.operations]
+        operations.append((op, around, bool(inside)))
+        if not op.name.endswith(".func"):
+            waiting.extend((each, len(operations) - 1) for each in reversed(inside))
+        elif inside:
+            while around >= 0 and around not in with_functions:
+                with_functions.add(around)
+                around = operations[around][1]
+    functions: dict[str, _Function] = {}
+    others: list[Any] = []
+    symbols = {-1: ""}
+    for number, (op, around, has_body) in enumerate(operations):
+        if around not in symbols or not has_body:
+            continue
+        name = symbols[around] + (
+            _attributes(op).get("sym_name", "").strip('"') or (f"f{len(functions)}" if op.name.endswith(".func") else op.name)
+        )
+        if number in with_functions:
+            symbols[number] = f"{name}::"
+        elif not op.name.endswith(".func"):
+            others.append(op)
+        else:
+            functions[name if name not in functions else f"{name}.{len(functions)}"] = _Function(op, symbols[around])
+    return functions, others
 
 
 def _result_paths(function: Any) -> list[str]:
@@ -191,8 +240,9 @@ def _result_paths(function: Any) -> list[str]:
 class _Block:
     """The blocks of one region as one graph."""
 
-    def __init__(self, module: _ModuleReader, graph: GraphBuilder, blocks: list[Any], around: Scope) -> None:
+    def __init__(self, module: _ModuleReader, graph: GraphBuilder, blocks: list[Any], around: Scope, symbols: str = "") -> None:
         self.module = module
+        self.symbols = symbols
         self.graph = graph
         self.blocks = blocks
         self.around = around
@@ -206,7 +256,7 @@ class _Block:
         self._block_arguments()
         for block in self.blocks:
             for op in block.operations:
-                self._operation(op.operation)
+                self.operation(op.operation)
 
     def _parameter(self, argument: Any, attrs: dict[str, Any]) -> None:
         name = argument.get_name(self.module.state)
@@ -229,7 +279,7 @@ class _Block:
             self.graph.node(name, "block argument", arriving[name], [self.module.type_of(argument)])
             self.values[name] = (name, 0)
 
-    def _operation(self, op: Any) -> None:
+    def operation(self, op: Any) -> None:
         results = list(op.results)
         state = self.module.state
         if results:
@@ -248,13 +298,14 @@ class _Block:
         if self.module.names.is_relative(op_name) or not op_name.startswith(("jit(", "pjit(")):
             parsed = parsed.below(self.around)
         attrs: dict[str, Any] = ({"op_name": op_name} if op_name else {}) | _attributes(op) | {**parsed.attrs}
-        calls = [attrs["callee"].removeprefix("@").strip('"')] if "callee" in attrs else []
+        calls = self.module.called(attrs["callee"], self.symbols) if "callee" in attrs else []
         for called in calls:
             self.module.around.setdefault(called, Scope(parsed.path + parsed.call, (), parsed.transforms))
         regions = [region for region in op.regions if list(region.blocks)]
         for index, region in enumerate(regions):
             name = self.module.inner.of(self.graph.name, f"/{node_id}" + (f".{index}" if len(regions) > 1 else ""))
-            body = _Block(self.module, self.module.builder.graph(name), list(region.blocks), Scope(parsed.path, (), parsed.transforms))
+            scope = Scope(parsed.path, (), parsed.transforms)
+            body = _Block(self.module, self.module.builder.graph(name), list(region.blocks), scope, self.symbols)
             calls.append(name)
             inputs.extend(self._value(outside) for outside in body.take_captures(state, len(inputs)))
             self.module.pending.append(body)

@@ -28,19 +28,32 @@ def with_own_text(program: Program, read: Callable[[], str]) -> Program:
 def _spans(program: Program, text: str) -> dict[str, Spans]:
     spans = {graph.name: Spans.none(len(graph)) for graph in program}
     places = _places(program, program.main)
+    functions: defaultdict[str, deque[Graph]] = defaultdict(deque)
+    for graph in program:
+        functions[graph.name.rpartition("::")[2]].append(graph)
     for match in _LINE.finditer(text):
         start, end = match.span("line")
         key = match["node"] or match["op"]
         if key.endswith(".func"):
             named = _FUNCTION.search(match["line"])
-            graph = program.graphs.get((named[1] or named[2]) if named else "", program.main)
-            places = _places(program, graph)
-            for parameter in graph.parameters:
-                spans[graph.name].starts[graph.position[parameter.id]], spans[graph.name].ends[graph.position[parameter.id]] = start, end
+            function = _function(functions[named[1] or named[2]], match["line"]) if named else program.main
+            places = _places(program, function) if function else defaultdict(deque)
+            if function:
+                here = spans[function.name]
+                for parameter in function.parameters:
+                    position = function.position[parameter.id]
+                    here.starts[position], here.ends[position] = start, end
         elif places[key]:
             name, position = places[key].popleft()
             spans[name].starts[position], spans[name].ends[position] = start, end
     return spans
+
+
+def _function(named: deque[Graph], line: str) -> Graph | None:
+    """The function that a line begins: modules may have functions of the same name, and they are printed in the order of their graphs.
+    What is only declared has none."""
+    has_body = line.rstrip().endswith(("{", "(", ",")) or "return" in line
+    return named.popleft() if has_body and named else None
 
 
 def _places(program: Program, function: Graph) -> defaultdict[str, deque[tuple[str, int]]]:
