@@ -41,6 +41,7 @@ SAMPLES = Path(__file__).resolve().parent.parent / "samples" / "hlo"
         ("jit(f)/jvp(LM)/(mlp/dot_general:mlp/up/dot_general)", ("f", "LM", "mlp"), "forward"),
         ("jit(f)/(jvp(LM)/add:transpose(jvp(LM))/add)", ("f", "LM"), "backward"),
         ("jit(f)/(jvp(LM)/add:update/add)", ("f",), ""),
+        ("jit(f)/(jvp()/sum:sum:transpose(jvp(LM))/dot)", ("f",), "backward"),  # with a loss and a logged mean
         ("layers/layers/checkpoint/rematted_computation/block/mul", ("layers", "block"), "recomputed"),
         ("layers/layers/remat2", ("layers",), ""),
         ("layers/layers/mul", ("layers", "layers"), ""),

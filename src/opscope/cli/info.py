@@ -10,7 +10,7 @@ import click
 from opscope.cli.progress import progress
 from opscope.cli.source import one_or_programs, profile_option, read_all, source_options
 from opscope.cli.table import blocks, count, modules, rest, table
-from opscope.naming import Part
+from opscope.naming import Part, listed
 from opscope.quantities import short_bytes, short_number, short_seconds
 from opscope.terminal import say, say_json
 
@@ -101,7 +101,7 @@ def _facts(info: Info, saved: dict[str, int] | None, as_xla: bool) -> list[tuple
     elif info.transcendentals:
         flops += f", {short_number(info.transcendentals)} of them transcendental"
     if info.unknown_flops:
-        flops += f"{_joint(info.flops)} {count(info.unknown_flops, 'operation')} of unknown cost ({', '.join(info.unknown_flops_ops[:4])})"
+        flops += f"{_joint(info.flops)} {count(info.unknown_flops, 'operation')} of unknown cost ({listed(info.unknown_flops_ops)})"
     moved = _known(lambda size: f"{short_bytes(size)} read and written", info.bytes, info.unknown_bytes)
     if info.unknown_bytes:
         moved += f"{_joint(info.bytes)} {count(info.unknown_bytes, 'operation')} with values of unknown size"

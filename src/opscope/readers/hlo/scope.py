@@ -150,11 +150,11 @@ def _combined(op_name: str) -> list[str]:
 
 
 def _common(scopes: list[Scope]) -> Scope:
-    """The path that scopes share from the outside in, and the transformations that all of them (of the latest half) went through."""
+    """The path that scopes share from the outside in, and the transformations that all of them went through: of those of the backward
+    half, if there are any, since gradients are combined with a loss, and with a mean that is only logged."""
     levels = zip(*(scope.path for scope in scopes), strict=False)
     path = tuple(names[0] for names in takewhile(lambda names: len({*names}) == 1, levels))
-    halves = {scope.direction for scope in scopes}
-    latest = [scope for scope in scopes if scope.direction == BACKWARD] if halves == {FORWARD, BACKWARD} else scopes
+    latest = [scope for scope in scopes if scope.direction == BACKWARD] or scopes
     if len({scope.direction for scope in latest}) > 1:
         return Scope(path)
     shared = set.intersection(*({*scope.transforms} for scope in latest))
