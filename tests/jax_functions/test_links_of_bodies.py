@@ -11,7 +11,7 @@ import pytest
 from scanned_steps import LOSSES, X, step, weights
 
 from opscope.analysis.directions import directions
-from opscope.analysis.gradients import with_backward_links
+from opscope.analysis.gradients import backward_links, with_backward_links
 from opscope.analysis.groupings import GroupTree, GroupTrees
 from opscope.ops import facts_of, plain_name
 from opscope.program import BACKWARD, BACKWARD_OF, RECOMPUTED, RECOMPUTES, SAVED_FROM, Node, Program
@@ -46,6 +46,24 @@ def is_arithmetic(node: Node) -> bool:
 def comes_from(node: Node, forward: Node) -> bool:
     """Whether a forward node is at the line of a node, or was called from it."""
     return node.source[0] in forward.source
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_custom_rule_is_linked_to_its_function_only(stage: str) -> None:
+    """It has the line `clipped(layer(x, w))`, from which the layer was called as well: at StableHLO, its multiplications were linked to the
+    divisions and sums of the layer's norm."""
+    program = linked("custom_vjp", stage)
+    rule = {(link.graph, link.node) for link in backward_links(program) if link.evidence == "call"}
+    forwards = [
+        program[link.graph or graph.name][link.node]
+        for graph in program
+        for node in graph
+        if (graph.name, node.id) in rule
+        for link in node.links
+        if link.kind == BACKWARD_OF
+    ]
+    assert len(forwards) >= 9
+    assert all({"clipped", "_clipped_forward"} & {frame.function for frame in forward.source} for forward in forwards)
 
 
 @pytest.mark.parametrize("stage", STAGES)

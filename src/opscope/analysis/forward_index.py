@@ -292,6 +292,7 @@ class ForwardIndex:
             or _reading(relatives.nodes, values)
             or _alike(part, node, origin, before.feeding)
             or _first(continued)
+            or (before.feeding[:1] if relatives.level == CALL else ())
             or [each for each in (*units, *before.feeding) if each in relatives.same_primitive]
             or _first([step.forward for step in steps if set(units).issuperset(step.forward)])
             or [each for each in relatives.nodes if each in relatives.same_primitive]

@@ -6,10 +6,10 @@ those. There are several levels of it, from the strongest to the weakest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Container, Iterable
 from typing import NamedTuple, TypeAlias
 
-from opscope.program import RECOMPUTED, Details, Frame, Graph, Path, details_of
+from opscope.program import BACKWARD, FORWARD, RECOMPUTED, Details, Frame, Graph, Path, details_of
 
 Key: TypeAlias = int
 """A piece of evidence: the numbers of what it consists of, and its level in the lowest bits."""
@@ -49,6 +49,12 @@ class _Location(NamedTuple):
     """At each level, the evidence without the scope."""
     called_from: tuple[Key, ...]
     """The lines that called the line of the node. The backward function of a custom_vjp has the line of the call."""
+    callees: tuple[str, ...]
+    """The functions that those lines called."""
+
+    def lines_below(self, call: int) -> list[int]:
+        """The line of the node and those that called it, up to a call, as numbers without a level."""
+        return [key >> _LEVEL_BITS for key in (self.offsets[LINE], *self.called_from[:call])]
 
 
 class Origin:
@@ -73,6 +79,16 @@ class Origin:
     @property
     def called_from(self) -> tuple[Key, ...]:
         return self._location.called_from
+
+    @property
+    def location(self) -> _Location:
+        return self._location
+
+    def limit_calls(self, kept: Container[tuple[Key, str]], limited: Container[Key]) -> None:
+        """Forget the calls from these lines, except those of the functions that are kept."""
+        pairs = zip(self._location.called_from, self._location.callees, strict=True)
+        left = [(key, callee) for key, callee in pairs if key not in limited or (key, callee) in kept]
+        self._location = self._location._replace(called_from=tuple([key for key, _ in left]), callees=tuple([callee for _, callee in left]))
 
     def key(self, level: int) -> Key:
         """The evidence at a level, without the primitive."""
@@ -105,6 +121,7 @@ class Origins:
                 if id(details) not in known:
                     known[id(details)] = self._origin(op, details)
         self.directions = {origin.direction for origin in self._of_evidence.values()}
+        _keep_calls_of_rules(self._of_evidence.values())
         self._of_evidence.clear()
         if RECOMPUTED in self.directions:  # what is recomputed is evidence for those that are looked up after it, and not before
             self._of_details = {key: origin.copy() for key, origin in known.items()}
@@ -135,4 +152,22 @@ class Origins:
         line = lines[0] if lines else whole
         numbers = (self._stacks.setdefault(stack, len(self._stacks)), whole, line, line, 0, whole)
         offsets = tuple([number << _LEVEL_BITS | level for level, number in enumerate(numbers)])
-        return _Location(_LEVELS[bool(stack), bool(frames)], offsets, tuple([number << _LEVEL_BITS | CALL for number in lines[1:]]))
+        called_from = tuple([number << _LEVEL_BITS | CALL for number in lines[1:]])
+        callees = tuple([frame.function for frame in frames[: len(called_from)]])
+        return _Location(_LEVELS[bool(stack), bool(frames)], offsets, called_from, callees)
+
+
+def _keep_calls_of_rules(origins: Collection[Origin]) -> None:
+    """Where a line calls a function whose lines have no derivative, the derivative that has this line is that function's: it has a rule of
+    its own. Derivatives of what else the line calls have lines of their own."""
+    differentiated = {origin.offsets[LINE] >> _LEVEL_BITS for origin in origins if origin.direction == BACKWARD}
+    forward = [origin for origin in origins if origin.direction == FORWARD]
+    has_rule: dict[tuple[Key, str], bool] = {}
+    for location in {id(origin.location): origin.location for origin in forward}.values():
+        for i, call in enumerate(zip(location.called_from, location.callees, strict=True)):
+            has_rule[call] = has_rule.get(call, True) and differentiated.isdisjoint(location.lines_below(i))
+    rules = {call for call, has in has_rule.items() if has}
+    limited = {key for key, _ in rules}
+    for origin in forward:
+        if not limited.isdisjoint(origin.called_from):
+            origin.limit_calls(rules, limited)
