@@ -15,12 +15,13 @@ import pytest
 
 import opscope
 from opscope import OpscopeError, Program
+from opscope.analysis.recomputed_parts import recomputed_parts
 from opscope.analysis.structure.wiring import Kinds
 from opscope.analysis.summary_table import _ORDER, _table
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.memory.schedule import computed_memory
 from opscope.profile.kineto.trace import read_trace
-from opscope.program import ProgramBuilder, TensorType
+from opscope.program import FORWARD, RECOMPUTED, ProgramBuilder, TensorType
 from opscope.readers.aitemplate import _in_order
 from opscope.readers.torch_memory.plain_pickle import read_plain_pickle
 from opscope.recording.diff import diff
@@ -52,6 +53,13 @@ def test_a_chain_that_replaced_another_takes_no_square_of_its_length() -> None:
     finally:
         tracemalloc.stop()
     assert [len(replaced.a), len(replaced.b)] == [1000, 1000]
+
+
+def test_recomputed_nodes_in_deep_modules_take_no_square_of_the_depth() -> None:
+    graph = chain("add", "a", 200).main
+    deep = tuple(map(str, range(20_000)))
+    parts = recomputed_parts(graph, [None, *[(*deep, str(i)) for i in range(200)]], [FORWARD, *[RECOMPUTED] * 200])
+    assert parts == [None, *[()] * 200]
 
 
 def test_what_sets_have_in_common_is_not_asked_of_all_once_one_is_empty() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from opscope.limits import MOST_AROUND
 from opscope.ops import BARRIERS, facts_of, plain_name
 from opscope.program import RECOMPUTED, Graph, Path
 
@@ -25,7 +26,7 @@ def recomputed_parts(graph: Graph, scopes: Sequence[Path | None], marks: Sequenc
     for i, mark in enumerate(marks):
         if mark == RECOMPUTED:
             path = (common.get(linked[i]) if i in linked else scopes[i]) or ()
-            parts[i] = next((path[:length] for length in range(len(path) + 1) if path[:length] in homes), ())
+            parts[i] = next((path[:length] for length in range(min(len(path), MOST_AROUND) + 1) if path[:length] in homes), ())
     return parts
 
 
