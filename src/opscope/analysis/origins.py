@@ -56,39 +56,35 @@ class _Location(NamedTuple):
         """The line of the node and those that called it, up to a call, as numbers without a level."""
         return [key >> _LEVEL_BITS for key in (self.offsets[LINE], *self.called_from[:call])]
 
+    def limited(self, kept: Container[tuple[Key, str]], lines: Container[Key]) -> _Location:
+        """Without the calls from these lines, except those of the functions that are kept."""
+        calls = zip(self.called_from, self.callees, strict=True)
+        left = [call for call in calls if call[0] not in lines or call in kept]
+        return self._replace(called_from=tuple([key for key, _ in left]), callees=tuple([callee for _, callee in left]))
+
 
 class Origin:
     """Where a node comes from, according to its details. At each level, evidence is stronger with the primitive than without it: the
     derivative of a multiply is a multiply."""
 
-    __slots__ = ("_location", "direction", "offsets", "place", "primitive", "scope")
+    __slots__ = ("direction", "location", "offsets", "place", "primitive", "scope")
 
     def __init__(self, direction: str, primitive: str, scope: int, location: _Location) -> None:
         self.direction = direction
         self.primitive = primitive
         self.scope = scope
         self.offsets = location.offsets
-        self._location = location
+        self.location = location
         self.place = scope + location.offsets[location.levels[0]]
         """The strongest evidence without the primitive."""
 
     @property
     def levels(self) -> tuple[int, ...]:
-        return self._location.levels
+        return self.location.levels
 
     @property
     def called_from(self) -> tuple[Key, ...]:
-        return self._location.called_from
-
-    @property
-    def location(self) -> _Location:
-        return self._location
-
-    def limit_calls(self, kept: Container[tuple[Key, str]], limited: Container[Key]) -> None:
-        """Forget the calls from these lines, except those of the functions that are kept."""
-        pairs = zip(self._location.called_from, self._location.callees, strict=True)
-        left = [(key, callee) for key, callee in pairs if key not in limited or (key, callee) in kept]
-        self._location = self._location._replace(called_from=tuple([key for key, _ in left]), callees=tuple([callee for _, callee in left]))
+        return self.location.called_from
 
     def key(self, level: int) -> Key:
         """The evidence at a level, without the primitive."""
@@ -98,10 +94,10 @@ class Origin:
     def has(self, key: Key) -> bool:
         """Whether the node shares this evidence, or was called from there."""
         level = level_of(key)
-        return self.key(level) == key or (level == CALL and key in self._location.called_from)
+        return self.key(level) == key or (level == CALL and key in self.location.called_from)
 
     def copy(self) -> Origin:
-        return Origin(self.direction, self.primitive, self.scope, self._location)
+        return Origin(self.direction, self.primitive, self.scope, self.location)
 
 
 class Origins:
@@ -162,12 +158,13 @@ def _keep_calls_of_rules(origins: Collection[Origin]) -> None:
     its own. Derivatives of what else the line calls have lines of their own."""
     differentiated = {origin.offsets[LINE] >> _LEVEL_BITS for origin in origins if origin.direction == BACKWARD}
     forward = [origin for origin in origins if origin.direction == FORWARD]
+    locations = {id(origin.location): origin.location for origin in forward}
     has_rule: dict[tuple[Key, str], bool] = {}
-    for location in {id(origin.location): origin.location for origin in forward}.values():
+    for location in locations.values():
         for i, call in enumerate(zip(location.called_from, location.callees, strict=True)):
             has_rule[call] = has_rule.get(call, True) and differentiated.isdisjoint(location.lines_below(i))
     rules = {call for call, has in has_rule.items() if has}
-    limited = {key for key, _ in rules}
+    lines = {key for key, _ in rules}
+    limited = {number: each.limited(rules, lines) for number, each in locations.items() if not lines.isdisjoint(each.called_from)}
     for origin in forward:
-        if not limited.isdisjoint(origin.called_from):
-            origin.limit_calls(rules, limited)
+        origin.location = limited.get(id(origin.location), origin.location)

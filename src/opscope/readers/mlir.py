@@ -203,11 +203,14 @@ def _functions(body: Any) -> tuple[dict[str, _Function], list[Any]]:
     waiting = [(op.operation, -1) for op in reversed(list(body.operations))]
     while waiting:
         op, around = waiting.pop()
-        inside = [each.operation for region in op.regions for block in region.blocks for each in block.operations]
-        operations.append((op, around, bool(inside)))
+        blocks = [block for region in op.regions for block in region.blocks]
         if not op.name.endswith(".func"):
-            waiting.extend((each, len(operations) - 1) for each in reversed(inside))
-        elif inside:
+            inside = [each.operation for block in blocks for each in block.operations]
+            waiting.extend((each, len(operations)) for each in reversed(inside))
+            operations.append((op, around, bool(inside)))
+            continue
+        operations.append((op, around, bool(blocks)))
+        if blocks:
             while around >= 0 and around not in with_functions:
                 with_functions.add(around)
                 around = operations[around][1]
@@ -217,9 +220,8 @@ def _functions(body: Any) -> tuple[dict[str, _Function], list[Any]]:
     for number, (op, around, has_body) in enumerate(operations):
         if around not in symbols or not has_body:
             continue
-        name = symbols[around] + (
-            _attributes(op).get("sym_name", "").strip('"') or (f"f{len(functions)}" if op.name.endswith(".func") else op.name)
-        )
+        symbol = str(op.attributes["sym_name"]).strip('"') if "sym_name" in op.attributes else ""
+        name = symbols[around] + (symbol or (f"f{len(functions)}" if op.name.endswith(".func") else op.name))
         if number in with_functions:
             symbols[number] = f"{name}::"
         elif not op.name.endswith(".func"):
