@@ -4,7 +4,8 @@
 
 The truth is not read by opscope: names and stack frames come from the texts of StableHLO and HLO and from JAX's equations. JAX keeps the
 line of an operation through transposition, so a right link leads to a forward operation of the same line, or, for the backward function of
-a custom_vjp, which has the line of its call, to one that this line called.
+a custom_vjp, which has the line of its call, to one of the function that has this rule, called from this line. Where several calls share a
+line, the truth is that of a twin with each of them on a line of its own.
 
 What jax.checkpoint computes again is of two kinds. A repeat has a forward operation of its line with the same operation, type, constants
 and operands, as far back as the recomputation goes; its link must lead to such a one. The others are steps of derivatives (the 2·x of x²,
@@ -33,7 +34,8 @@ from opscope.ops import plain_name
 from opscope.program import BACKWARD_OF, RECOMPUTES, Node, NodeKey, Program
 from opscope.render.saved import saved_for_backward
 
-Lines = tuple[tuple[str, int], ...]
+Lines = tuple[tuple[str, int, str], ...]
+"""Files, lines and functions."""
 
 
 _LOOP = re.compile(r"/while/(?:body/(?:jit\(dynamic_\w+\)/)?[^/]*|cond.*)$")
@@ -58,7 +60,7 @@ class Place(NamedTuple):
         return self.computes and "transpose(" in self.names and not self.is_recomputed and not _LOOP.search(self.names)
 
 
-_SECTION = re.compile(r"^(FileNames|FileLocations|StackFrames)\n((?:\d+ .*\n)+)", re.M)
+_SECTION = re.compile(r"^(FileNames|FunctionNames|FileLocations|StackFrames)\n((?:\d+ .*\n)+)", re.M)
 _FIELD = re.compile(r"(\w+)=(\d+)")
 _COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) .*\{$")
 _INSTRUCTION = re.compile(r"^  (?:ROOT )?%?([\w.\-]+) = (.*)$")
@@ -71,11 +73,12 @@ def places_of_hlo(text: str) -> dict[NodeKey, Place]:
     """Those of the instructions, with the names of the calls around them. Reducers are left out."""
     rows = {name: dict(row.split(" ", 1) for row in body.splitlines()) for name, body in _SECTION.findall(text)}
 
-    def lines(frame: int) -> Iterator[tuple[str, int]]:
+    def lines(frame: int) -> Iterator[tuple[str, int, str]]:
         while frame > 0:
             fields = dict(_FIELD.findall(rows["StackFrames"][str(frame)]))
             location = dict(_FIELD.findall(rows["FileLocations"][fields["file_location_id"]]))
-            yield rows["FileNames"][location["file_name_id"]], int(location["line"])
+            function = rows["FunctionNames"][location["function_name_id"]].strip('"')
+            yield rows["FileNames"][location["file_name_id"]], int(location["line"]), function
             frame = int(fields["parent_frame_id"]) - 1  # printed plus one
 
     found: dict[NodeKey, Place] = {}
@@ -114,16 +117,17 @@ def places_of_stablehlo(text: str) -> dict[NodeKey, Place]:
     """Those of the operations, with the names of the calls around them. Reducers are left out."""
     aliases = dict(_LOCATION.findall(text))
 
-    def lines(location: str) -> Iterator[tuple[str, int]]:
-        waiting = [location]
+    def lines(location: str) -> Iterator[tuple[str, int, str]]:
+        waiting, function = [location], ""
         while waiting:
             location = aliases.get(waiting[-1], waiting[-1])
             waiting.pop()
             if match := _FILE.fullmatch(location):
-                yield match[1], int(match[2])
+                yield match[1], int(match[2]), function
             elif match := _CALLSITE.fullmatch(location):
                 waiting += [match[2], match[1]]
             elif match := _NAMED.fullmatch(location):
+                function = match[1]
                 waiting.append(match[2])
 
     operations: list[tuple[str, str, str, str, str]] = []
@@ -170,7 +174,7 @@ def places_of_jaxpr(program: Program, jaxpr: Any) -> dict[NodeKey, Place]:
             inner = [each for value in equation.params.values() for each in (value if isinstance(value, tuple | list) else (value,))]
             jaxprs = [getattr(each, "jaxpr", each) for each in inner if hasattr(getattr(each, "jaxpr", each), "eqns")]
             waiting += [(called, each, names) for called, each in zip(node.calls, jaxprs, strict=False)]
-            lines = tuple((frame.file_name, frame.start_line) for frame in user_frames(equation.source_info.traceback))
+            lines = tuple((frame.file_name, frame.start_line, frame.function_name) for frame in user_frames(equation.source_info.traceback))
             places[name, node.id] = Place(names, lines, not node.calls)
     return {key: place for key, place in places.items() if place.lines}
 
@@ -197,7 +201,7 @@ class Repeated:
         self._program = program
         self._places = places
         self._equal: dict[tuple[NodeKey, NodeKey], bool] = {}
-        self._of_line: dict[tuple[str, int], list[NodeKey]] = {}
+        self._of_line: dict[tuple[str, int, str], list[NodeKey]] = {}
         for key, place in places.items():
             if not place.is_recomputed and "transpose(" not in place.names:
                 self._of_line.setdefault(place.lines[0], []).append(key)
@@ -235,7 +239,13 @@ class Repeated:
         return node.is_argument or bool(node.calls) or plain_name(node.op) in _LEAVES
 
 
-def count(program: Program, places: dict[NodeKey, Place]) -> Counts:
+def comes_from(place: Place, forward: Place, rules: frozenset[str]) -> bool:
+    """Whether a forward operation has the line of another, or is in a function with a rule that this line called."""
+    calls = zip(forward.lines, forward.lines[1:], strict=False)
+    return place.lines[0] == forward.lines[0] or any(caller == place.lines[0] and callee[2] in rules for callee, caller in calls)
+
+
+def count(program: Program, places: dict[NodeKey, Place], rules: frozenset[str]) -> Counts:
     linked = with_backward_links(program)
     places = {key: place for key, place in places.items() if key[1] in program[key[0]].position}
     truth = Repeated(program, places)
@@ -245,7 +255,8 @@ def count(program: Program, places: dict[NodeKey, Place]) -> Counts:
         return [target for link in links if (target := (link.graph or key[0], link.node)) in places]
 
     def right(key: NodeKey, kind: str) -> bool:
-        return any(places[key].lines[0] in places[forward].lines for forward in targets(key, kind))
+        forwards = targets(key, kind)
+        return bool(forwards) and all(comes_from(places[key], places[forward], rules) for forward in forwards)
 
     backward = [key for key, place in places.items() if place.is_backward]
     recomputed = [key for key, place in places.items() if place.is_recomputed]
@@ -265,12 +276,17 @@ def count(program: Program, places: dict[NodeKey, Place]) -> Counts:
 def links_of(step: Step) -> dict[str, Counts]:
     traced = jax.jit(step.train).trace(*step.arguments)
     lowered = traced.lower()
-    program = opscope.capture(traced.jaxpr)
-    return {
-        "jaxpr": count(program, places_of_jaxpr(program, traced.jaxpr.jaxpr)),
-        "stablehlo": count(opscope.capture(lowered, stage="stablehlo"), places_of_stablehlo(lowered.as_text(debug_info=True))),
-        "hlo": count(opscope.capture(lowered, stage="hlo"), places_of_hlo(lowered.as_text("hlo", debug_info=True))),
+    if step.apart:
+        jax.clear_caches()  # functions that both call have the lines of the first call otherwise
+    apart = jax.jit(step.apart).trace(*step.arguments) if step.apart else traced
+    lowered_apart = apart.lower()
+    jaxpr = opscope.capture(traced.jaxpr)
+    stages = {
+        "jaxpr": (jaxpr, places_of_jaxpr(jaxpr, apart.jaxpr.jaxpr)),
+        "stablehlo": (opscope.capture(lowered, stage="stablehlo"), places_of_stablehlo(lowered_apart.as_text(debug_info=True))),
+        "hlo": (opscope.capture(lowered, stage="hlo"), places_of_hlo(lowered_apart.as_text("hlo", debug_info=True))),
     }
+    return {stage: count(program, places, step.rules) for stage, (program, places) in stages.items()}
 
 
 def saved_of(step: Step) -> dict[str, tuple[int, int]]:
@@ -302,6 +318,7 @@ def main(words: list[str]) -> None:
             for every, right, title in parts:
                 if every:
                     figures.append(Figure(title, 100 * right / every, "%", f"{name} ({stage})", every, at_least=95))
+            figures.append(Figure("links to another line", counts.linked - counts.right, "", f"{name} ({stage})", counts.backward, at_most=0))
     if "--links" in words:
         names = []
     else:

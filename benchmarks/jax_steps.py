@@ -18,6 +18,10 @@ class Step(NamedTuple):
     arguments: tuple[Any, ...]
     loss: Callable[..., Any]
     loss_arguments: tuple[Any, ...]
+    rules: frozenset[str] = frozenset()
+    """The functions that have derivatives of their own, which have the line of the call."""
+    apart: Callable[..., Any] | None = None
+    """The same step with each call on a line of its own: the same operations in the same order, each with one possible line."""
 
 
 class MLP(nn.Module):
@@ -110,6 +114,9 @@ def _rms_norm_backward(saved: Any, gradient: Any) -> tuple[Any, Any]:
 rms_norm.defvjp(_rms_norm_forward, _rms_norm_backward)
 
 
+RULES = frozenset(f"{prefix}{name}{suffix}" for name in ("rms_norm", "act", "leaky") for prefix, suffix in (("", ""), ("_", "_forward")))
+
+
 def own_derivatives() -> Step:
     def loss(layers: Any, x: Any) -> Any:
         for number, layer in enumerate(layers):
@@ -121,7 +128,72 @@ def own_derivatives() -> Step:
         return (x**2).mean()
 
     layer = {"scale": jnp.ones(WIDTH), "up": jnp.ones((WIDTH, HIDDEN)), "down": jnp.ones((HIDDEN, WIDTH))}
-    return _step(loss, [layer] * 3, jnp.ones((BATCH, LENGTH, WIDTH)))
+    return _step(loss, [layer] * 3, jnp.ones((BATCH, LENGTH, WIDTH)))._replace(rules=RULES)
+
+
+@jax.custom_vjp
+def act(x: Any) -> Any:
+    return jnp.tanh(x) * x
+
+
+def _act_forward(x: Any) -> tuple[Any, Any]:
+    return jnp.tanh(x) * x, x
+
+
+def _act_backward(x: Any, gradient: Any) -> tuple[Any]:
+    tanh = jnp.tanh(x)
+    return (gradient * (tanh + x * (1 - tanh * tanh)),)
+
+
+act.defvjp(_act_forward, _act_backward)
+
+
+@jax.custom_vjp
+def leaky(x: Any) -> Any:
+    return jnp.clip(x, -1, 1) * 2
+
+
+def _leaky_forward(x: Any) -> tuple[Any, Any]:
+    return jnp.clip(x, -1, 1) * 2, x
+
+
+def _leaky_backward(x: Any, gradient: Any) -> tuple[Any]:
+    return (jnp.where(jnp.abs(x) < 1, gradient * 2, gradient * 0.1),)
+
+
+leaky.defvjp(_leaky_forward, _leaky_backward)
+
+
+def own_derivatives_in_a_line() -> Step:
+    def together(layers: Any, x: Any) -> Any:
+        for number, layer in enumerate(layers):
+            with jax.named_scope(f"layer_{number}"):
+                x = x + act(rms_norm(x, layer["scale"]) @ layer["up"]) @ layer["down"]
+                x = leaky(x * 3) * jnp.sin(x)
+        return act(x).sum() + leaky(x @ layers[0]["up"]).mean()
+
+    def apart(layers: Any, x: Any) -> Any:
+        for number, layer in enumerate(layers):
+            with jax.named_scope(f"layer_{number}"):
+                norm = rms_norm(x, layer["scale"])
+                up = norm @ layer["up"]
+                active = act(up)
+                down = active @ layer["down"]
+                x = x + down
+                tripled = x * 3
+                clipped = leaky(tripled)
+                sine = jnp.sin(x)
+                x = clipped * sine
+        active = act(x)
+        total = active.sum()
+        up = x @ layers[0]["up"]
+        clipped = leaky(up)
+        mean = clipped.mean()
+        return total + mean
+
+    layer = {"scale": jnp.ones(WIDTH), "up": jnp.ones((WIDTH, HIDDEN)), "down": jnp.ones((HIDDEN, WIDTH))}
+    inputs = [layer] * 3, jnp.ones((BATCH, LENGTH, WIDTH))
+    return _step(together, *inputs)._replace(rules=RULES, apart=_step(apart, *inputs).train)
 
 
 def readme() -> Step:
@@ -141,5 +213,6 @@ STEPS: dict[str, Callable[[], Step]] = {
     "scan, remat": lambda: language_model(24, nn.remat(Block, prevent_cse=False), scans=True),
     "scan, remat, dots saved": lambda: language_model(24, nn.remat(Block, prevent_cse=False, policy=_DOTS), scans=True),
     "custom_vjp": own_derivatives,
+    "custom_vjp, one line": own_derivatives_in_a_line,
     "README": readme,
 }

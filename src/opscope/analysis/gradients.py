@@ -2,12 +2,13 @@
 
 Frameworks record where an operation came from (JAX wraps its scope in `transpose(jvp(…))`, PyTorch keeps the forward node), but not
 which forward operation a backward one belongs to. That follows from evidence, in this order: the same scope without the wrappers and
-the same source location ("place"), the same scope and line ("line"), a forward node that this line called ("call"), the same scope alone
-("scope"), the same line alone ("source"), the same operands. Of several forward nodes that share this evidence, data flow decides:
+the same source location ("place"), the same scope and line ("line"), a forward node that was called from there ("call"), the same scope
+alone ("scope"), the same line alone ("source"), the same operands. Of several forward nodes that share this evidence, data flow decides:
 gradients flow against the data, a sum undoes a broadcast, and a product reads what its operation read. A recomputed node stands for the
 forward node that it repeats, and a value that another graph passes on for the node that computed it. Helpers that linearization adds to
 the forward half for use in the backward half (the -1/2 · y/x of an rsqrt) have the location of their operation too, but they are not
-what was differentiated; nor are the insides of reducers.
+what was differentiated; nor are the insides of reducers. The rule of a custom_vjp has the place of its call. Where something else is
+computed at that place (XLA has one for `act(x)` and `act(x).sum()`), data flow decides, or nothing is linked.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from typing import NamedTuple
 
 from opscope.analysis.called_values import CalledValues
 from opscope.analysis.derivatives import REDUCING
-from opscope.analysis.forward_index import ForwardIndex, Part
-from opscope.analysis.forward_nodes import Forward, rows_of
+from opscope.analysis.forward_index import ForwardIndex
+from opscope.analysis.forward_nodes import Forward, Part, rows_of
 from opscope.analysis.moved import SLICES
 from opscope.analysis.origins import Origin, Origins
 from opscope.analysis.recomputed import Repeats
@@ -90,8 +91,8 @@ def _linked(program: Program) -> _Links:
         return others
     graph_origins = {graph.name: origins.of(graph) for graph in program if graph.name not in reducers}
     has_recomputed = RECOMPUTED in origins.directions
+    index = ForwardIndex(origins.rules, grows=has_recomputed)
     del origins
-    index = ForwardIndex(grows=has_recomputed)
     for name, origins_here in graph_origins.items():
         graph = program[name]
         part = index.parts[name] = Part(graph, name == program.entry)
@@ -134,6 +135,9 @@ def _linked(program: Program) -> _Links:
     for part, row in reversed(index.prepared):
         if prepared := index.prepared_for(part, row):
             part.links[row.id] = prepared
+    for part, row, relatives in reversed(index.undecided):
+        if continued := index.continued_by(part, row, relatives):
+            part.links[row.id] = continued
     prepares: dict[NodeKey, tuple[Forward, ...]] = {}
     for part, name, origin in reversed(preparing):
         prepares[part.graph.name, name] = index.prepares(part, name, origin, prepares)

@@ -15,16 +15,16 @@ Key: TypeAlias = int
 """A piece of evidence: the numbers of what it consists of, and its level in the lowest bits."""
 STACK, FRAMES, LINE, CALL, SCOPE, SOURCE = range(6)
 EVIDENCE = ("place", "place", "line", "call", "scope", "source")
-"""The names of the levels: the scope with XLA's frames, which include columns, so they separate `(x - m) * rsqrt(v)`; with the source
-lines; with the innermost of them, as jax.checkpoint adds frames of its own. A line that the innermost one called; the scope alone; the
-source lines alone."""
+"""The names of the levels: the scope with frames and their columns, which separate `(x - m) * rsqrt(v)`; with the source lines; with the
+innermost of them, as jax.checkpoint adds frames of its own. What was called from the place of the node; the scope alone; the source lines
+alone."""
 _LEVELS = {
     (False, False): (SCOPE,),
     (True, False): (STACK, SCOPE),
     (False, True): (FRAMES, LINE, CALL, SCOPE, SOURCE),
     (True, True): (STACK, FRAMES, LINE, CALL, SCOPE, SOURCE),
 }
-"""The levels that there are, by whether a node has a stack of XLA's and source lines."""
+"""The levels that there are, by whether a node has frames with columns and source lines."""
 WITH_SCOPE = (True, True, True, False, True, False)
 _LEVEL_BITS, _NUMBER_BITS = 3, 40
 _CALLERS = 2
@@ -47,19 +47,17 @@ class _Location(NamedTuple):
     levels: tuple[int, ...]
     offsets: tuple[int, ...]
     """At each level, the evidence without the scope."""
+    lines: tuple[int, ...]
+    """The line of the node and those that called it."""
     called_from: tuple[Key, ...]
-    """The lines that called the line of the node. The backward function of a custom_vjp has the line of the call."""
+    """The places that called the line of the node. The backward function of a custom_vjp has the place of the call."""
     callees: tuple[str, ...]
-    """The functions that those lines called."""
+    """The functions that those places called."""
 
-    def lines_below(self, call: int) -> list[int]:
-        """The line of the node and those that called it, up to a call, as numbers without a level."""
-        return [key >> _LEVEL_BITS for key in (self.offsets[LINE], *self.called_from[:call])]
-
-    def limited(self, kept: Container[tuple[Key, str]], lines: Container[Key]) -> _Location:
-        """Without the calls from these lines, except those of the functions that are kept."""
+    def limited(self, kept: Container[tuple[Key, str]], places: Container[Key]) -> _Location:
+        """Without the calls from these places, except those of the functions that are kept."""
         calls = zip(self.called_from, self.callees, strict=True)
-        left = [call for call in calls if call[0] not in lines or call in kept]
+        left = [call for call in calls if call[0] not in places or call in kept]
         return self._replace(called_from=tuple([key for key, _ in left]), callees=tuple([callee for _, callee in left]))
 
 
@@ -105,9 +103,10 @@ class Origins:
 
     def __init__(self, graphs: Iterable[Graph]) -> None:
         self._scopes: dict[Path, int] = {}
-        self._stacks: dict[str, int] = {}
+        self._stacks: dict[tuple[str | tuple[str, ...], int], int] = {}
         self._frames: dict[Frame | tuple[Frame, ...], int] = {}
-        self._locations: dict[tuple[str, tuple[Frame, ...]], _Location] = {}
+        self._calls: dict[tuple[Frame, str], int] = {}
+        self._locations: dict[tuple[str | tuple[str, ...], tuple[Frame, ...]], _Location] = {}
         self._of_evidence: dict[tuple[str, str, int, int], Origin] = {}
         self._paths: dict[int, tuple[int, Path]] = {}
         """The numbers of scopes by their identity: nodes share them, and comparing all names takes longer."""
@@ -117,7 +116,8 @@ class Origins:
                 if id(details) not in known:
                     known[id(details)] = self._origin(op, details)
         self.directions = {origin.direction for origin in self._of_evidence.values()}
-        _keep_calls_of_rules(self._of_evidence.values())
+        self.rules = _keep_calls_of_rules(self._of_evidence.values())
+        """The places that call a function with a derivative of its own."""
         self._of_evidence.clear()
         if RECOMPUTED in self.directions:  # what is recomputed is evidence for those that are looked up after it, and not before
             self._of_details = {key: origin.copy() for key, origin in known.items()}
@@ -127,44 +127,48 @@ class Origins:
         return list(map(self._of_details.__getitem__, map(id, details_of(graph.nodes))))
 
     def _origin(self, op: str, details: Details) -> Origin:
-        name, stack, direction, path, frames = details.origin()
+        name, exactly, direction, path, frames = details.origin()
         primitive = (name or op).partition(";")[0].rpartition("/")[2]
         numbered = self._paths.get(id(path))
         if numbered is None:
             numbered = self._paths[id(path)] = (self._scopes.setdefault(path, len(self._scopes)), path)
         scope = numbered[0]
-        location = self._locations.get((stack, frames))
+        location = self._locations.get((exactly, frames))
         if location is None:
-            location = self._locations[stack, frames] = self._location(stack, frames)
+            location = self._locations[exactly, frames] = self._location(exactly, frames, details.columns)
         evidence = (direction, primitive, scope, id(location))
         origin = self._of_evidence.get(evidence)
         if origin is None:
             origin = self._of_evidence[evidence] = Origin(direction, primitive, scope << _NUMBER_BITS, location)
         return origin
 
-    def _location(self, stack: str, frames: tuple[Frame, ...]) -> _Location:
+    def _location(self, exactly: str | tuple[str, ...], frames: tuple[Frame, ...], columns: tuple[str, ...]) -> _Location:
         whole = self._frames.setdefault(frames, len(self._frames))
         lines = [self._frames.setdefault(frame, len(self._frames)) for frame in frames[: 1 + _CALLERS]]
         line = lines[0] if lines else whole
-        numbers = (self._stacks.setdefault(stack, len(self._stacks)), whole, line, line, 0, whole)
+        pairs = zip(frames[: len(lines)], columns or ("",) * len(lines), strict=False)
+        calls = [self._calls.setdefault(pair, len(self._calls)) for pair in pairs] or [line]
+        stack = self._stacks.setdefault((exactly, whole), len(self._stacks))
+        numbers = (stack, whole, line, calls[0], 0, whole)
         offsets = tuple([number << _LEVEL_BITS | level for level, number in enumerate(numbers)])
-        called_from = tuple([number << _LEVEL_BITS | CALL for number in lines[1:]])
+        called_from = tuple([number << _LEVEL_BITS | CALL for number in calls[1:]])
         callees = tuple([frame.function for frame in frames[: len(called_from)]])
-        return _Location(_LEVELS[bool(stack), bool(frames)], offsets, called_from, callees)
+        return _Location(_LEVELS[bool(exactly), bool(frames)], offsets, tuple(lines), called_from, callees)
 
 
-def _keep_calls_of_rules(origins: Collection[Origin]) -> None:
-    """Where a line calls a function whose lines have no derivative, the derivative that has this line is that function's: it has a rule of
-    its own. Derivatives of what else the line calls have lines of their own."""
+def _keep_calls_of_rules(origins: Collection[Origin]) -> set[Key]:
+    """Where a place calls a function whose lines have no derivative, the derivative that has this place is that function's: it has a rule
+    of its own. Derivatives of what else the place calls have lines of their own. Gives these places."""
     differentiated = {origin.offsets[LINE] >> _LEVEL_BITS for origin in origins if origin.direction == BACKWARD}
     forward = [origin for origin in origins if origin.direction == FORWARD]
     locations = {id(origin.location): origin.location for origin in forward}
     has_rule: dict[tuple[Key, str], bool] = {}
     for location in locations.values():
-        for i, call in enumerate(zip(location.called_from, location.callees, strict=True)):
-            has_rule[call] = has_rule.get(call, True) and differentiated.isdisjoint(location.lines_below(i))
+        for i, call in enumerate(zip(location.called_from, location.callees, strict=True), 1):
+            has_rule[call] = has_rule.get(call, True) and differentiated.isdisjoint(location.lines[:i])
     rules = {call for call, has in has_rule.items() if has}
-    lines = {key for key, _ in rules}
-    limited = {number: each.limited(rules, lines) for number, each in locations.items() if not lines.isdisjoint(each.called_from)}
+    places = {key for key, _ in rules}
+    limited = {number: each.limited(rules, places) for number, each in locations.items() if not places.isdisjoint(each.called_from)}
     for origin in forward:
         origin.location = limited.get(id(origin.location), origin.location)
+    return places

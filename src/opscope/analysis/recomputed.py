@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from opscope.analysis.called_values import CalledValues, Place
-from opscope.analysis.forward_index import ForwardIndex, Part
-from opscope.analysis.forward_nodes import Forward, rows_of
+from opscope.analysis.forward_index import ForwardIndex
+from opscope.analysis.forward_nodes import Forward, Part, rows_of
 from opscope.analysis.origins import CALL, LINE, Key, Origin
 from opscope.program import Graph, Node, ValueRef
 

@@ -14,7 +14,7 @@ from opscope.program.columns import GrowingColumns, referring
 from opscope.program.metric import Metric, check_ratio, number
 from opscope.program.model import Graph, Program
 from opscope.program.node import Node
-from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, Frame, KnownDetails, Link, Path, Role, TensorType, ValueRef
+from opscope.program.values import EMPTY, NO_DETAILS, WHOLE, ColumnDetails, Frame, KnownDetails, Link, Path, Role, TensorType, ValueRef
 
 T = TypeVar("T")
 
@@ -60,6 +60,7 @@ class GraphBuilder:
         attrs: Mapping[str, Any] = EMPTY,
         scope: Path = (),
         source: Iterable[Frame] = (),
+        columns: Iterable[str] = (),
         calls: Iterable[str] = (),
         control: Iterable[str] = (),
         links: Iterable[Link] = (),
@@ -68,6 +69,8 @@ class GraphBuilder:
         """Add a node with its details, after checking them."""
         frames = tuple(source)
         details = KnownDetails(attrs, scope, frames) if attrs or scope or frames else NO_DETAILS
+        if places := tuple(columns):
+            details = ColumnDetails(attrs, scope, frames, places)
         node = Node(id, op, tuple(inputs), tuple(outputs), role, tuple(calls), tuple(control), tuple(links), details)
         self.add(node, line)
         field, problem = wrong_part(node)

@@ -204,13 +204,14 @@ class Details:
         """What details of this class have in common with each other; None if each is on its own."""
         return None
 
-    def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
-        """Where a node comes from: its name and stack of frames as the compiler has them, its direction, scope and source."""
+    def origin(self) -> tuple[str, str | tuple[str, ...], str, Path, tuple[Frame, ...]]:
+        """Where a node comes from: its name, what tells its frames from others of equal lines (the compiler's number, or columns), its
+        direction, scope and source."""
         attrs, scope, source = self.whole()
         # A sum of gradients belongs to no function of PyTorch: its scope and line say nothing, and its reader links it where it can.
         direction = "" if attrs.get("is_gradient_acc") else str(attrs.get(DIRECTION_ATTR, ""))
         name = attrs.get("metadata.op_name") or attrs.get("op_name") or ""
-        return str(name), str(attrs.get("metadata.stack_frame_id") or ""), direction, scope, source
+        return str(name), str(attrs.get("metadata.stack_frame_id") or "") or self.columns, direction, scope, source
 
     def key(self, names: frozenset[str] | None) -> Hashable:
         """Equal for details of one program with equal settings of these names, or with equal settings if no names are given."""
@@ -223,6 +224,11 @@ class Details:
 
     @property
     def source(self) -> tuple[Frame, ...]:
+        return ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Where on the line of each frame, as the compiler says it; empty if it does not. Several calls may share a line."""
         return ()
 
     def __eq__(self, other: object) -> bool:
@@ -267,6 +273,20 @@ class KnownDetails(_PlacedDetails):
     @property
     def attrs(self) -> Mapping[str, Any]:
         return MappingProxyType(self._attrs) if isinstance(self._attrs, dict) else self._attrs
+
+
+class ColumnDetails(KnownDetails):
+    """Details whose frames have columns."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, attrs: Mapping[str, Any], scope: Path, source: tuple[Frame, ...], columns: tuple[str, ...]) -> None:
+        super().__init__(attrs, scope, source)
+        self._columns = columns
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self._columns
 
 
 class TextDetails(_PlacedDetails):

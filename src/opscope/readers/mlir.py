@@ -32,7 +32,7 @@ from opscope.readers.source import Source
 
 BYTECODE = b"ML\xefR"
 _LOOKS = re.compile(r"^\s*(module\b.*\{|func\.func\b|#loc\d*\s*=\s*loc|\"builtin\.module\"|#\w+\s*=\s*)", re.MULTILINE)
-_FRAME = re.compile(r'"((?:[^"\\]|\\.)*)"\("((?:[^"\\]|\\.)+)":(\d+):')
+_FRAME = re.compile(r'"((?:[^"\\]|\\.)*)"\("((?:[^"\\]|\\.)+)":(\d+):(\d+(?: to \d*:\d+)?)')
 _FILE = re.compile(r'loc\("((?:[^"\\]|\\.)+)":(\d+):')
 _NAME = re.compile(r'loc\((?:fused\[)?"((?:[^"\\]|\\.)*)"(?!:\d)')
 _TENSOR = re.compile(r"(?:ranked_)?(?:tensor|memref|vector)<((?:(?:\d+|\?)x)*)(.+)>", re.DOTALL)
@@ -315,9 +315,10 @@ class _Block:
         if is_constant and "value" in attrs:
             attrs["value"] = _constant(attrs["value"])
         types = [self.module.type_of(result) for result in results]
+        frames, columns = _frames(location)
         self.graph.node(
             node_id, op.name, inputs, types, role="constant" if is_constant else "op", attrs=attrs, scope=parsed.path,
-            calls=calls, source=_frames(location),
+            calls=calls, source=frames, columns=columns,
         )  # fmt: skip
         for index, result in enumerate(results):
             self.values[result.get_name(state)] = (node_id, index)
@@ -403,9 +404,12 @@ def _parse_type(text: str) -> TensorType:
     return TensorType(dtype, dims, encoding)
 
 
-def _frames(location: str) -> list[Frame]:
-    frames = [Frame(_unescape(file), line_number(line), _unescape(function)) for function, file, line in _FRAME.findall(location)]
-    return frames or [Frame(_unescape(file), line_number(line)) for file, line in _FILE.findall(location)]
+def _frames(location: str) -> tuple[list[Frame], list[str]]:
+    """Those of a location, innermost first, and their columns."""
+    found = _FRAME.findall(location)
+    if not found:
+        return [Frame(_unescape(file), line_number(line)) for file, line in _FILE.findall(location)], []
+    return [Frame(_unescape(file), line_number(line), _unescape(function)) for function, file, line, _ in found], [row[3] for row in found]
 
 
 def _unescape(text: str) -> str:

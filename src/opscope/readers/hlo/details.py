@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from opscope.program import NO_DETAILS, Details, Frame, Path
+from opscope.program import NO_DETAILS, Details, Frame, Path, whole_number
 from opscope.readers.hlo.attributes import Attribute, decoded, names_computations, read_attributes
 from opscope.readers.hlo.frames import FrameTables, frames_of
 from opscope.readers.hlo.lexing import unquote, without_comments
@@ -154,7 +154,7 @@ class HloDetails(Details):
         scope = self._scope()
         return self._attrs(scope), scope.path, self.source
 
-    def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
+    def origin(self) -> tuple[str, str | tuple[str, ...], str, Path, tuple[Frame, ...]]:
         attrs, scope = self._members(), self._scope()
         name = attrs.get(OP_NAME_KEY) or attrs.get("op_name", "")
         return name, attrs.get("metadata.stack_frame_id", ""), scope.direction, scope.path, self.source
@@ -180,6 +180,11 @@ class HloDetails(Details):
         if "stack_frame_id=" not in tail and "source_file=" not in tail:
             return ()
         return frames_of(decoded_tail(tail), self._context.frames)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        number = whole_number(self._members().get("metadata.stack_frame_id", ""))
+        return self._context.frames.columns(number) if number else ()
 
 
 class TailDetails(HloDetails):

@@ -21,8 +21,8 @@ class FrameTables:
 
     def __init__(self) -> None:
         self._tables: dict[str, dict[int, str]] = {name: {} for name in TABLES}
-        self._frames: dict[int, tuple[Frame, int]] = {}
-        """Each frame with the id of its caller."""
+        self._frames: dict[int, tuple[Frame, int, str]] = {}
+        """Each frame with the id of its caller, and its columns."""
         self._stacks: dict[int, tuple[Frame, ...]] = {}
 
     def read(self, text: str, pos: int, name: str) -> int:
@@ -55,13 +55,21 @@ class FrameTables:
                 frames.append(_MORE)
                 break
             visited.add(at)
-            frame, at = self._frame(at)
+            frame, at, _ = self._frame(at)
             frames.append(frame)
         stack = tuple(frames)
         self._stacks[frame_id] = stack
         return stack
 
-    def _frame(self, frame_id: int) -> tuple[Frame, int]:
+    def columns(self, frame_id: int) -> tuple[str, ...]:
+        """Those of the frames of a stack_frame_id."""
+        columns = []
+        for _ in self.stack(frame_id):
+            _, frame_id, place = self._frame(frame_id)
+            columns.append(place)
+        return tuple(columns) if any(columns) else ()
+
+    def _frame(self, frame_id: int) -> tuple[Frame, int, str]:
         cached = self._frames.get(frame_id)
         if cached is None:
             row = self._fields("StackFrames", frame_id)
@@ -69,7 +77,8 @@ class FrameTables:
             file = self._name("FileNames", location.get("file_name_id", 0))
             function = self._name("FunctionNames", location.get("function_name_id", 0))
             caller = row.get("parent_frame_id", 1) - 1  # XLA prints the parent's id plus one: a root has 1
-            cached = self._frames[frame_id] = Frame(file, location.get("line", 0), function), caller
+            columns = "-".join(str(location[each]) for each in ("column", "end_line", "end_column") if each in location)
+            cached = self._frames[frame_id] = Frame(file, location.get("line", 0), function), caller, columns
         return cached
 
     def _fields(self, table: str, row: int) -> dict[str, int]:

@@ -138,7 +138,7 @@ class SharedDetails(HloDetails, tuple[str, Around]):  # type: ignore[misc]
     def _scope(self) -> Scope:
         return self[1].scope(self[0])
 
-    def origin(self) -> tuple[str, str, str, Path, tuple[Frame, ...]]:
+    def origin(self) -> tuple[str, str | tuple[str, ...], str, Path, tuple[Frame, ...]]:
         modules, around = self[0], self[1]
         stack = around.stack()
         if stack is None:

@@ -146,7 +146,10 @@ class _GraphReader:
         )
         attrs |= scope.attrs
         outputs = [_type_of(var.aval) for var in equation.outvars]
-        self.graph.node(node_id, primitive, inputs, outputs, attrs=attrs, calls=calls, scope=scope.path, source=_frames(equation))
+        frames, columns = _frames(equation)
+        self.graph.node(
+            node_id, primitive, inputs, outputs, attrs=attrs, calls=calls, scope=scope.path, source=frames, columns=columns,
+        )  # fmt: skip
         for index, var in enumerate(equation.outvars):
             self.values[var] = (node_id, index)
 
@@ -224,20 +227,24 @@ def _type_of(aval: Any) -> TensorType:
     return TensorType(_DTYPE.sub(lambda match: _SHORT[match[1]], str(getattr(aval, "dtype", aval)), count=1), dims)
 
 
-def _frames(equation: Any) -> list[Frame]:
-    """The user's frames, innermost first. The helper is private to JAX: without it, the graph has no frames."""
+def _frames(equation: Any) -> tuple[list[Frame], list[str]]:
+    """The user's frames, innermost first, and their columns if Python has them. The helper is private to JAX: without it, the graph has no
+    frames."""
     try:
         from jax._src import source_info_util
     except ImportError:
-        return []
+        return [], []
     info = equation.source_info
     try:
         user_frames = source_info_util.user_frames(info)
     except (TypeError, AttributeError):
         user_frames = source_info_util.user_frames(info.traceback)
-    frames = []
+    frames: list[Frame] = []
+    columns: list[str] = []
     for frame in user_frames:
         frames.append(Frame(frame.file_name, frame.start_line, frame.function_name))
+        if frame.end_column:
+            columns.append(f"{frame.start_column}-{frame.end_line}-{frame.end_column}")
         if len(frames) == _MOST_FRAMES:
             break
-    return frames
+    return frames, columns if len(columns) == len(frames) else []
