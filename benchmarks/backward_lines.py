@@ -191,6 +191,8 @@ class Counts(NamedTuple):
     derived_right: int
 
 
+_PARAMETERS = ("y", "direction", "comparison_direction", "dimensions", "axes", "permutation", "dimension_numbers", "slice")
+"""Attributes that make another operation of one: x² and x³, = and <."""
 _LEAVES = frozenset(["get_tuple_element", "opt_barrier", "optimization_barrier", "dynamic_slice", "while", "scan"])
 
 
@@ -226,6 +228,8 @@ class Repeated:
             return False
         if ours.role == "constant":
             return ours.attrs.get("value") == theirs.attrs.get("value")
+        if not ours.calls and any(ours.attrs.get(name) != theirs.attrs.get(name) for name in _PARAMETERS):
+            return False
         for (mine, output), (its, other) in zip(ours.inputs, theirs.inputs, strict=True):
             first, second = self._program[key[0]][mine], self._program[forward[0]][its]
             if self._is_leaf(first) or self._is_leaf(second):
@@ -318,7 +322,9 @@ def main(words: list[str]) -> None:
             for every, right, title in parts:
                 if every:
                     figures.append(Figure(title, 100 * right / every, "%", f"{name} ({stage})", every, at_least=95))
-            figures.append(Figure("links to another line", counts.linked - counts.right, "", f"{name} ({stage})", counts.backward, at_most=0))
+            figures.append(
+                Figure("links to another line", counts.linked - counts.right, "", f"{name} ({stage})", counts.backward, at_most=0)
+            )
     if "--links" in words:
         names = []
     else:

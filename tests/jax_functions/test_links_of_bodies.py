@@ -98,6 +98,16 @@ def test_what_is_recomputed_only_for_a_derivative_is_linked_to_what_it_different
     assert len(derived) > 2 and all(id(node) in right for node in derived)
 
 
+def test_only_an_operation_with_the_same_parameters_is_repeated() -> None:
+    """The derivative of x³ reads x², which was linked as a repetition of x³."""
+    cube = jax.checkpoint(lambda x: jnp.sin(x**3) ** 3)
+    program = with_backward_links(capture_object(jax.grad(lambda x: cube(x).sum()), jnp.ones(4), stage="jaxpr"))
+    powers = [(node.attrs["y"], forward.attrs["y"]) for node, forward in links(program, RECOMPUTES) if node.op == "integer_pow"]
+    derived = [node for node in nodes_of(program, RECOMPUTED) if node.op == "integer_pow" and node.attrs["y"] == 2]
+    differentiated = [forward.attrs["y"] for node, forward in links(program, BACKWARD_OF) if any(node is each for each in derived)]
+    assert powers == [(3, 3)] and differentiated == [3, 3]
+
+
 @pytest.mark.parametrize("name", [name for name in LOSSES if "scan" in name])
 def test_the_slots_of_the_backward_loop_are_linked_to_the_forward_loop(name: str) -> None:
     """What the backward body receives as a slice is what the forward body computed, or received itself (the carry of a rematted layer)."""

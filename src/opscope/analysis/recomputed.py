@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 from opscope.analysis.called_values import CalledValues, Place
 from opscope.analysis.forward_index import ForwardIndex
@@ -106,6 +107,13 @@ def _are_equal_constants(part: Part, node: Node, forward_part: Part, forward: No
 
 
 def _gives_the_same(node: Node, forward: Node) -> bool:
-    """Whether a node has the results of another. A call that is computed again also returns what only the derivative needs."""
-    first = node.outputs[: len(forward.outputs)] if node.calls and forward.calls else node.outputs
-    return first == forward.outputs
+    """Whether a node has the results of another, by their types and its parameters: x² is not x³. A call that is computed again also
+    returns what only the derivative needs, and names another graph."""
+    if node.calls and forward.calls:
+        return node.outputs[: len(forward.outputs)] == forward.outputs
+    return node.outputs == forward.outputs and _parameters(node) == _parameters(forward)
+
+
+def _parameters(node: Node) -> dict[str, Any]:
+    """Without what says where the node comes from."""
+    return {name: value for name, value in node.settings.items() if name != "op_name" and not name.startswith(("opscope.", "metadata."))}
