@@ -44,11 +44,11 @@ def computing(forward: Forward) -> Sequence[Forward]:
 
 def is_numerator(part: Part, node: Row, result: Forward) -> bool:
     """Whether a node goes on with a product of the derivative of a division by b, db = -dy / b² · a, and the result is a."""
-    for name in node.read:
-        step = part.steps.get(name)
-        if step and plain_name(part.op_of(name)) in _PRODUCTS:
+    for operand in node.read:
+        step = part.steps[operand]
+        if step and plain_name(part.ops[operand]) in _PRODUCTS:
             quotients = (each for each in step.forward if plain_name(each.op) in _QUOTIENTS)
-            if any(each.read[:1] == (result.id,) for each in quotients):
+            if any(each.read[:1] == (result.position,) for each in quotients):
                 return True
     return False
 
@@ -57,11 +57,7 @@ def first_of(steps: Sequence[tuple[Forward, ...]]) -> tuple[Forward, ...]:
     """The forward nodes of the step that is furthest back: where gradients meet, that is where they flow on."""
     if len(steps) < 2:
         return steps[0] if steps else ()
-    return min(
-        (step for step in steps if step),
-        key=lambda step: min([each.part.graph.position[each.id] for each in step]),
-        default=(),
-    )
+    return min((step for step in steps if step), key=lambda step: min([each.position for each in step]), default=())
 
 
 def readers_of(nodes: Iterable[Forward], values: set[Value]) -> list[Forward]:
@@ -81,10 +77,10 @@ def _forward_values(forward: Forward) -> tuple[Value, ...]:
 def unit_of(forward: Forward) -> tuple[Forward, ...]:
     """The nodes that one operation of the source became, which are connected: a division with the broadcasts of its operands."""
     nodes = [forward]
-    own, users_of = forward.part.own, forward.part.graph.users
+    own, users_of = forward.part.own, forward.part.users
     for each in nodes:  # grows while it is walked
-        for name in (*each.read, *users_of.get(each.id, ())):
-            if len(nodes) < MOST_LINKS and (other := own.get(name)) and forward.is_one_with(other) and other not in nodes:
+        for position in (*each.read, *users_of[each.position]):
+            if len(nodes) < MOST_LINKS and (other := own[position]) and forward.is_one_with(other) and other not in nodes:
                 nodes.append(other)
     forward.unit = tuple(nodes)
     return forward.unit
@@ -110,7 +106,7 @@ def feeding(units: tuple[Forward, ...]) -> list[Forward]:
 def sources_of(forward: Forward) -> list[Forward]:
     """The forward nodes that one reads."""
     own = forward.part.own
-    sources = forward.sources = [own[name] for name in forward.read if name in own]
+    sources = forward.sources = [source for position in forward.read if (source := own[position])]
     return sources
 
 
@@ -119,7 +115,7 @@ def shapes_lost(part: Part, node: Row) -> list[Shape]:
     if not node.outputs:
         return []
     leaving = node.outputs[0].shape
-    arriving = [part.graph.types_of(name) for name in node.read if name not in part.forward]
+    arriving = [part.types[operand] for operand in node.read if part.forward[operand] is None]
     return [outputs[0].shape for outputs in arriving if outputs and outputs[0].shape != leaving]
 
 
@@ -130,7 +126,7 @@ def is_transposed(node: Row, reshaped: Sequence[Shape], forward: Forward) -> boo
     if not results or results[0].shape not in reshaped:
         return False
     shape = node.outputs[0].shape
-    operands = map(forward.part.graph.types_of, forward.read)
+    operands = map(forward.part.types.__getitem__, forward.read)
     return any(bool(outputs) and outputs[0].shape == shape for outputs in operands)
 
 
@@ -142,7 +138,7 @@ def alike(part: Part, node: Row, origin: Origin, feeding: Iterable[Forward]) -> 
     for each in feeding:
         if each.origin.primitive == primitive or (negates and plain_name(each.op) in _DIFFERENCES):
             if shapes is None:
-                arriving = [part.graph.types_of(name) for name in node.read if name in part.steps]
+                arriving = [part.types[operand] for operand in node.read if part.steps[operand]]
                 shapes = [outputs[0].shape for outputs in arriving if outputs]
             if each.outputs and each.outputs[0].shape in shapes:
                 return [each]
@@ -155,10 +151,10 @@ def values_read(part: Part, node: Row) -> set[Value]:
     waiting: list[Row | Forward] = [node]
     forward, arguments, same_argument = part.forward, part.arguments, part.same_argument
     for reader in waiting:  # grows while it is walked
-        for name in reader.read:
-            value: Value | None = forward.get(name)
+        for operand in reader.read:
+            value: Value | None = forward[operand]
             if value is None:
-                value = same_argument.get(name) or ((part.graph.name, name) if name in arguments else None)
+                value = same_argument.get(operand) or ((part.graph.name, operand) if operand in arguments else None)
             if value is None or value in values or len(values) >= MOST_COMPARED:
                 continue
             values.add(value)

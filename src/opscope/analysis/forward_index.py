@@ -27,7 +27,7 @@ from opscope.analysis.data_flow import (
 from opscope.analysis.forward_nodes import Forward, Part, Row, Step, Value
 from opscope.analysis.origins import CALL, EVIDENCE, LINE, SCOPE, SOURCE, WITH_SCOPE, Key, Origin, level_of, parts_of
 from opscope.ops import facts_of, plain_name
-from opscope.program import RECOMPUTED, NodeKey
+from opscope.program import RECOMPUTED
 
 _CONTRACTIONS = frozenset({"dot", "dot_general", "convolution", "conv_general_dilated"})
 """Products that no derivative of an elementwise operation contains."""
@@ -106,7 +106,7 @@ class ForwardIndex:
         """Backward nodes of something at a place, or of a function that was called from there."""
 
     def add(self, part: Part, row: Row, origin: Origin, helper: bool) -> None:
-        forward = part.forward[row.id] = part.own[row.id] = Forward(part, row, origin, helper)
+        forward = part.forward[row.position] = part.own[row.position] = Forward(part, row, origin, helper)
         self._added[helper].append(forward)
         for (is_helper, level), rows in self._rows.items():
             if is_helper == helper:
@@ -149,11 +149,11 @@ class ForwardIndex:
         read: list[Forward] = []
         steps: list[Step] = []
         of_forward, of_steps = part.forward, part.steps
-        for name in node.read:
-            if name in of_forward:
-                read.append(of_forward[name])
-            elif name in of_steps:
-                steps.append(of_steps[name])
+        for operand in node.read:
+            if value := of_forward[operand]:
+                read.append(value)
+            elif step := of_steps[operand]:
+                steps.append(step)
         # A forward value that only gets another shape is being prepared; no gradient flows through it yet.
         gradient = True in [step.gradient for step in steps] if steps else len(read) != 1 or facts_of(node.op).category != "shape"
         if relatives.called:
@@ -173,7 +173,7 @@ class ForwardIndex:
         if True in [each.reshapes for each in forward] and facts_of(node.op).category == "elementwise":
             forward = [every for each in forward for every in (computing(each) if each.reshapes else (each,))]
         links = tuple(dict.fromkeys(forward))[:MOST_LINKS] if len(forward) > 1 else tuple(forward)
-        of_steps[node.id] = Step(origin.place, links, gradient, relatives.level)
+        of_steps[node.position] = Step(origin.place, links, gradient, relatives.level)
         if not gradient:
             self.prepared.append((part, node))
         return links, EVIDENCE[relatives.level] if links else "none"
@@ -183,25 +183,26 @@ class ForwardIndex:
         the division, and not of the broadcast that it repeats."""
         if facts_of(node.op).category != "shape":
             return ()
-        readers = (name for name in part.graph.users.get(node.id, ()) if name in part.steps)
-        return tuple(dict.fromkeys(forward for name in readers for forward in part.links[name]))[:MOST_LINKS]
+        readers = (user for user in part.users[node.position] if part.steps[user])
+        return tuple(dict.fromkeys(forward for user in readers for forward in part.links[user]))[:MOST_LINKS]
 
     def continued_by(self, part: Part, node: Row, relatives: _Relatives) -> tuple[Forward, ...]:
         """Those of the nodes at the place of an undecided one that read what its only user differentiates, if the function that was called
         does not: in act(x) · sin(x), one product goes on to the derivative of sin."""
-        users = part.graph.users.get(node.id, ())
+        users = part.users[node.position]
         onward = set(part.links.get(users[0], ())) if len(users) == 1 else set()
         if any(each in onward or not onward.isdisjoint(sources_of(each)) for each in relatives.called):
             return ()
         return tuple([each for each in relatives.nodes if each not in onward and not onward.isdisjoint(sources_of(each))])
 
-    def prepares(self, part: Part, name: str, origin: Origin, prepares: Mapping[NodeKey, tuple[Forward, ...]]) -> tuple[Forward, ...]:
+    def prepares(
+        self, part: Part, position: int, origin: Origin, prepares: Mapping[tuple[str, int], tuple[Forward, ...]]
+    ) -> tuple[Forward, ...]:
         """The operations of its line whose derivatives read what a recomputed node prepares, directly or through others like it. Where
         none does, because the value leaves its graph, all of the line."""
         line = origin.key(LINE if LINE in origin.levels else SCOPE)
-        graph, links = part.graph, part.links
-        users = graph.users.get(name, ())
-        forward = _sharing((each for user in users for each in links.get(user) or prepares.get((graph.name, user), ())), line)
+        graph, links, users = part.graph.name, part.links, part.users[position]
+        forward = _sharing((each for user in users for each in links.get(user) or prepares.get((graph, user), ())), line)
         if not forward:
             forward = tuple(self.rows(False, level_of(line)).get(line, ())[:MOST_LINKS])
         return tuple(dict.fromkeys(forward))[:MOST_LINKS]
@@ -282,8 +283,8 @@ class ForwardIndex:
         if not results or plain_name(node.op) in _CONTRACTIONS:
             return []
         results = [each for each in results if not is_numerator(part, node, each)]
-        results.sort(key=lambda each: (each.part.graph.name, each.part.graph.position[each.id]))
-        added = any(plain_name(part.op_of(name)) in _SUMS for name in node.read if name in part.steps)
+        results.sort(key=lambda each: (each.part.graph.name, each.position))
+        added = any(plain_name(part.ops[operand]) in _SUMS for operand in node.read if part.steps[operand])
         return results if added else [each for each in results if sum(not user.helper for user in each.users()) < 2]
 
     def _differentiated(

@@ -62,22 +62,23 @@ def backward_links(program: Program) -> list[BackwardLink]:
     Inferred directions come with the links that follow from them; without scopes and source lines, there is no other evidence.
     """
     links = _linked(program)
-    found = ((graph, node, forward) for graph, nodes in links.backward.items() for node, forward in nodes.items())
+    ids = {name: list(graph.ids) for name, graph in program.graphs.items()}
+    found = ((graph, ids[graph][at], forward) for graph, nodes in links.backward.items() for at, forward in nodes.items())
     return [BackwardLink(*each, reason) for each, reason in zip(found, links.reasons, strict=True)]
 
 
 class _Links(NamedTuple):
-    """What links the parts of a training step."""
+    """What links the parts of a training step: by graph and position there."""
 
-    backward: dict[str, dict[str, tuple[NodeKey, ...]]]
+    backward: dict[str, dict[int, tuple[NodeKey, ...]]]
     """By graph, the forward nodes that each backward node differentiates."""
     reasons: list[str]
     """The evidence for each of them."""
-    recomputed: dict[NodeKey, NodeKey]
+    recomputed: dict[tuple[str, int], NodeKey]
     """By recomputed node, the forward node that it repeats."""
-    saved: dict[NodeKey, NodeKey]
+    saved: dict[tuple[str, int], NodeKey]
     """By parameter, or slice of a stack, of a graph in the backward half, the forward node that computed it."""
-    prepares: dict[NodeKey, tuple[NodeKey, ...]]
+    prepares: dict[tuple[str, int], tuple[NodeKey, ...]]
     """By recomputed node that repeats nothing (the 2·x of x²), the forward nodes whose derivative it is part of."""
 
 
@@ -105,7 +106,7 @@ def _linked(program: Program) -> _Links:
     if has_recomputed:
         for name, origins_here in graph_origins.items():
             repeats.add_unmarked(index.parts[name], origins_here)
-    preparing: list[tuple[Part, str, Origin]] = []
+    preparing: list[tuple[Part, int, Origin]] = []
     graphs = [graph for graph in reversed(program.callees_first()) if graph.name not in reducers]
     parts_of_step = {graph.name: {origin.direction for origin in graph_origins[graph.name]} for graph in graphs}
     graphs.sort(key=lambda graph: not parts_of_step[graph.name].isdisjoint((RECOMPUTED, BACKWARD)))
@@ -117,30 +118,30 @@ def _linked(program: Program) -> _Links:
         for i, (row, role, origin) in enumerate(zip(rows_of(graph), graph.roles, origins_here, strict=True)):
             if role == "constant":
                 continue  # StableHLO names them after what they are for; they differentiate and repeat nothing
-            if receives and values.passes_on(graph, node := graph.nodes[i]) and _is_passed_on(index, values, part, node):
+            if receives and values.passes_on(graph, node := graph.nodes[i]) and _is_passed_on(index, values, part, node, i):
                 is_slot = node.is_argument or plain_name(node.op) in SLICES or node.calls
-                if is_slot and node.id in part.forward and origin.direction != FORWARD:
-                    others.saved[graph.name, node.id] = part.forward[node.id].key
+                if is_slot and (saved := part.forward[i]) and origin.direction != FORWARD:
+                    others.saved[graph.name, i] = saved.key
             elif origin.direction == RECOMPUTED:
                 forward = repeats.find(part, graph.nodes[i], origin)
                 if forward:
-                    part.forward[row.id] = forward
-                    others.recomputed[graph.name, row.id] = forward.key
+                    part.forward[i] = forward
+                    others.recomputed[graph.name, i] = forward.key
                 else:
                     index.add(part, row, origin, True)
-                    preparing.append((part, row.id, origin))
+                    preparing.append((part, i, origin))
             elif origin.direction == BACKWARD:
-                part.links[row.id], reason = index.find(part, row, origin)
+                part.links[i], reason = index.find(part, row, origin)
                 others.reasons.append(reason)
     for part, row in reversed(index.prepared):
         if prepared := index.prepared_for(part, row):
-            part.links[row.id] = prepared
+            part.links[row.position] = prepared
     for part, row, relatives in reversed(index.undecided):
         if continued := index.continued_by(part, row, relatives):
-            part.links[row.id] = continued
-    prepares: dict[NodeKey, tuple[Forward, ...]] = {}
-    for part, name, origin in reversed(preparing):
-        prepares[part.graph.name, name] = index.prepares(part, name, origin, prepares)
+            part.links[row.position] = continued
+    prepares: dict[tuple[str, int], tuple[Forward, ...]] = {}
+    for part, position, origin in reversed(preparing):
+        prepares[part.graph.name, position] = index.prepares(part, position, origin, prepares)
     others.prepares.update((key, tuple([each.key for each in forwards])) for key, forwards in prepares.items())
     keys: dict[tuple[Forward, ...], tuple[NodeKey, ...]] = {}
     for graph in graphs:
@@ -155,17 +156,18 @@ def _linked(program: Program) -> _Links:
     return others
 
 
-def _is_passed_on(index: ForwardIndex, values: CalledValues, part: Part, node: Node) -> bool:
+def _is_passed_on(index: ForwardIndex, values: CalledValues, part: Part, node: Node, position: int) -> bool:
     """Whether a node is the value of a forward node, or of an argument of another graph, and not its own."""
     graph, (name, output) = values.source(part.graph, (node.id, 0))
     if (graph, name) == (part.graph.name, node.id) or graph not in index.parts:
         return False
     source = index.parts[graph]
-    if name in source.forward:
-        part.forward[node.id] = source.forward[name]
-    elif name in source.arguments:
-        is_tuple = len(source.graph.types_of(name)) > 1
-        part.same_argument[node.id] = (graph, f"{name}#{output}") if is_tuple else source.same_argument.get(name, (graph, name))
+    at = source.graph.position[name]
+    if forward := source.forward[at]:
+        part.forward[position] = forward
+    elif at in source.arguments:
+        is_tuple = len(source.types[at]) > 1
+        part.same_argument[position] = (graph, at, output) if is_tuple else source.same_argument.get(at, (graph, at))
     else:
         return False
     return True
@@ -203,20 +205,20 @@ def with_backward_links(program: Program) -> Program:
     """The program with links from backward to forward nodes (`backward_of`), from recomputed nodes to what they repeat (`recomputes`), and
     from saved values to what computed them (`saved_from`). A node that already has links of a kind keeps them."""
     links = _linked(program)
-    added: dict[str, dict[str, tuple[Link, ...]]] = defaultdict(dict)
+    added: dict[str, dict[int, tuple[Link, ...]]] = defaultdict(dict)
     for graph, nodes in links.backward.items():
         shared: dict[int, tuple[Link, ...]] = {}  # several steps of one derivative have the same forward nodes
         of_graph = added[graph]
-        for name, keys in nodes.items():
+        for position, keys in nodes.items():
             targets = shared.get(id(keys))
             if targets is None:
                 targets = shared[id(keys)] = tuple([_link(BACKWARD_OF, graph, key) for key in keys])
-            of_graph[name] = targets
+            of_graph[position] = targets
     for kind, pairs in ((RECOMPUTES, links.recomputed), (SAVED_FROM, links.saved)):
-        for (graph, node), key in pairs.items():
-            added[graph][node] = (_link(kind, graph, key),)
-    for (graph, node), keys in links.prepares.items():
-        added[graph][node] = tuple([_link(BACKWARD_OF, graph, key) for key in keys])
+        for (graph, position), key in pairs.items():
+            added[graph][position] = (_link(kind, graph, key),)
+    for (graph, position), keys in links.prepares.items():
+        added[graph][position] = tuple([_link(BACKWARD_OF, graph, key) for key in keys])
     if not added:
         return program
     graphs = {name: _with_links(graph, added.get(name, {})) for name, graph in program.graphs.items()}
@@ -227,22 +229,21 @@ def _link(kind: str, graph: str, target: NodeKey) -> Link:
     return Link(kind, target[1], "" if target[0] == graph else target[0])
 
 
-def _with_links(graph: Graph, added: Mapping[str, tuple[Link, ...]]) -> Graph:
+def _with_links(graph: Graph, added: Mapping[int, tuple[Link, ...]]) -> Graph:
     if not any(added.values()):
         return graph
 
     nodes = graph.nodes
     if isinstance(nodes, NodeColumns):
-        before = {nodes.ids[i]: links for i, links in nodes.links.items()}
-        if before:
-            added = {name: _joined(before.get(name, ()), links) for name, links in added.items()}
+        if nodes.links:
+            added = {position: _joined(nodes.links.get(position, ()), links) for position, links in added.items()}
         return replace(graph, nodes=nodes.with_links(added))
 
-    def linked(node: Node) -> Node:
-        links = _joined(node.links, added.get(node.id, ()))
+    def linked(position: int, node: Node) -> Node:
+        links = _joined(node.links, added.get(position, ()))
         return node if links is node.links else node._replace(links=links)
 
-    return replace(graph, nodes=tuple(map(linked, nodes)))
+    return replace(graph, nodes=tuple(map(linked, range(len(nodes)), nodes)))
 
 
 def _joined(before: tuple[Link, ...], added: tuple[Link, ...]) -> tuple[Link, ...]:

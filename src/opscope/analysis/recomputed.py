@@ -59,7 +59,7 @@ class Repeats:
         while place not in self._places:
             name, (node, output) = self._values.source(self._index.parts[place[0]].graph, place[1])
             part = self._index.parts.get(name)
-            forward = part.forward.get(node) if part else None
+            forward = part.forward[part.graph.position[node]] if part else None
             if forward is None or forward.key == (name, node):
                 self._places[name, (node, output)] = name, (node, output)
             place = (name, (node, output)) if forward is None else (*forward.key[:1], (forward.key[1], output))
@@ -72,7 +72,7 @@ class Repeats:
         """How many operands are certainly the same as those of a forward node; None if it is another operation, or one operand differs."""
         if repeated.op != node.op or len(repeated.read) != len(node.inputs):
             return None
-        forward = repeated.part.graph[repeated.id]
+        forward = repeated.part.graph[repeated.position]
         if not _gives_the_same(node, forward):
             return None
         agreeing = 0
@@ -90,7 +90,10 @@ class Repeats:
     def _is_known(self, place: Place) -> bool:
         """Whether a value is one of the forward half, or an argument of the program."""
         part = self._index.parts.get(place[0])
-        return part is not None and (place[1][0] in part.forward or (part.is_entry and place[1][0] in part.arguments))
+        if part is None:
+            return False
+        position = part.graph.position[place[1][0]]
+        return part.forward[position] is not None or (part.is_entry and position in part.arguments)
 
 
 def _are_equal_constants(part: Part, node: Node, forward_part: Part, forward: Node) -> bool:

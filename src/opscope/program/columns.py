@@ -89,10 +89,9 @@ class NodeColumns(Sequence[Node]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def with_links(self, added: Mapping[str, tuple[Link, ...]]) -> NodeColumns:
-        """The same nodes, some of them with other links, by their ids."""
-        links = dict(self.links)
-        links.update((i, each) for i, each in enumerate(map(added.get, self.ids)) if each is not None)
+    def with_links(self, added: Mapping[int, tuple[Link, ...]]) -> NodeColumns:
+        """The same nodes, some of them with other links, by their positions."""
+        links = {**self.links, **added}
         flow = (self.starts, self.sources, self.indices, self.calls, self.control)
         return NodeColumns(self.ids, self.ops, self.outputs, self.details, self.roles, *flow, links)
 
