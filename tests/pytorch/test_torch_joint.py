@@ -192,6 +192,23 @@ def test_a_joint_graph_returns_its_results_and_every_gradient(joint: Program) ->
     assert output.inputs == joint.main.outputs
 
 
+def test_results_have_the_names_that_the_model_gives_them() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm1d(4)
+
+        def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+            y = self.norm(x)
+            return {"loss": y.sum(), "logits": y}
+
+    output = opscope.capture(Model(), torch.ones(3, 4), stage="joint").main["output"]
+    buffers = ["norm.running_mean", "norm.running_var", "norm.num_batches_tracked"]
+    assert output.attrs["names"] == [*buffers, "loss", "logits", "grad.norm.weight", "grad.norm.bias"]
+    plain = opscope.capture(nn.Linear(4, 4), torch.ones(3, 4), stage="joint").main["output"]
+    assert plain.attrs["names"] == ["output 0", "grad.weight", "grad.bias"]
+
+
 @pytest.mark.parametrize("name", ["GPT-2", "ResNet"])
 def test_joint_graphs_of_real_models(name: str) -> None:
     """Tied weights, buffers, dictionaries as outputs: every backward operation is still linked, and sums are in their blocks."""

@@ -75,6 +75,28 @@ describe("what goes in and out of a collapsed group", () => {
     expect(flowOf(nodes, "g:backward/layer", closed, ["u", "dx"])).toBe("f32[6] → f32[7] +1");
   });
 
+  it("is said of a single operation too, with its class and its parameters", () => {
+    const nodes: NodeSketch[] = [
+      { id: "x", role: "input", op: "parameter", types: ["f32[2, 4]"] },
+      { id: "w", role: "parameter", op: "parameter", types: ["f32[4, 8]"], scope: "fc: Linear" },
+      { id: "y", op: "dot", inputs: ["x", "w"], types: ["f32[2, 8]"], scope: "fc: Linear" },
+      { id: "z", op: "tanh", inputs: ["y"], types: ["f32[2, 8]"] },
+    ];
+    const view = buildView(makeProgram([{ name: "main", nodes }]), { depth: 0 });
+    expect(view.subtitle[boxNamed(view, "g:fc: Linear")]).toBe("Linear · 32 parameters\nf32[2, 4] → f32[2, 8]");
+  });
+
+  it("is the gradient of a weight where nothing else goes out", () => {
+    const nodes: NodeSketch[] = [
+      { id: "dy", op: "add", types: ["f32[2, 8]"] },
+      { id: "dw", op: "dot", inputs: ["dy"], types: ["f32[4, 8]"], scope: "fc" },
+      { id: "grad", role: "gradient", op: "gradient", inputs: ["dw"], types: ["f32[4, 8]"], scope: "fc" },
+    ];
+    expect(flowOf(nodes, "g:fc", {}, ["grad"])).toBe("f32[2, 8] → f32[4, 8]");
+    const dx: NodeSketch = { id: "dx", op: "dot", inputs: ["dy"], types: ["f32[2, 4]"], scope: "fc" };
+    expect(flowOf([...nodes, dx], "g:fc", {}, ["grad", "dx"])).toBe("f32[2, 8] → f32[2, 4]");
+  });
+
   it("is a line below the others, elided on each side of the arrow", () => {
     const text = (flow: string): string => {
       const runs: TextRun[] = [];

@@ -159,9 +159,14 @@ def _output_attrs(exported: Any) -> Mapping[str, Any]:
     return {"effects": special} if special else {}
 
 
+def own_result_names(exported: Any) -> list[str]:
+    """The names of what the model returns. Nothing if it does not name it."""
+    return result_names(exported.module_call_graph[0].signature.out_spec, live_spec) if exported.module_call_graph else []
+
+
 def _result_names(exported: Any) -> list[str]:
     """The names of all results, those that are more than results included. Nothing if the model does not name what it returns."""
-    names = result_names(exported.module_call_graph[0].signature.out_spec, live_spec) if exported.module_call_graph else []
+    names = own_result_names(exported)
     specs = exported.graph_signature.output_specs
     special = [spec.target or "" for spec in specs if spec.kind.name != "USER_OUTPUT"]
     return [*special, *names] if names and len(special) + len(names) == len(specs) else []

@@ -7,7 +7,7 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import BACKWARD, DIRECTION_ATTR, Link, Program, ProgramBuilder, ValueRef
-from opscope.readers.torch.export import about_ranges, signature_of
+from opscope.readers.torch.export import about_ranges, own_result_names, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
 from opscope.readers.torch.names import about_modules
 from opscope.readers.torch.opaque_backward import custom_operators, opaque_backward
@@ -56,6 +56,7 @@ def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, 
         reader = JointReader(program.graph(ENTRY), Signature(placeholders, same), {}, joint.graph_module)
         reader.by_target = by_target
         reader.input_names = dict(enumerate(_input_names(exported)))
+        reader.result_names = own_result_names(exported)
         reader.read(graph.nodes)
         program.attrs.update(about_modules(reader.owners.classes))
         notes = [note for note in (untrained_in(exported, reader.trained), opaque) if note]
@@ -159,6 +160,7 @@ class JointReader(FxGraphReader):
 
     by_target: dict[str, str]
     input_names: dict[int, str]
+    result_names: list[str]
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -168,6 +170,7 @@ class JointReader(FxGraphReader):
     def _output(self, node: Any) -> None:
         descriptions = node.meta.get("desc") or []
         results: list[ValueRef] = []
+        names: list[str] = []
         effects: list[dict[str, Any]] = []
         for position, value in enumerate(node.args[0]):
             described = descriptions[position] if position < len(descriptions) else None
@@ -176,13 +179,20 @@ class JointReader(FxGraphReader):
             kind = type(described).__name__
             if described is not None and kind == "GradAOTOutput" and operands.inputs:
                 results.append(self._gradient(described.grad_of, operands.inputs))
+                names.append(results[-1][0])
                 continue
             results.extend(operands.inputs)
+            names.extend([self._result_name(described)] * len(operands.inputs))
             if kind == "InputMutationAOTOutput":
                 effects.append({"value": str(value), "kind": "buffer_mutation", "target": _target(described)})
         self.builder.outputs = results
         attrs = {"effects": effects} if effects else {}
-        self.builder.node(node.name, "output", results, (), role="output", attrs=attrs)
+        self.builder.node(node.name, "output", results, (), role="output", attrs={**attrs, "names": names})
+
+    def _result_name(self, described: Any) -> str:
+        """What the model calls a result, or its number; of a buffer that is written to, its name."""
+        index = getattr(described, "idx", None) if type(described).__name__ == "PlainAOTOutput" else None
+        return self.result_names[index] if index is not None and index < len(self.result_names) else _target(described)
 
     def _gradient(self, of: Any, inputs: list[ValueRef]) -> ValueRef:
         target = _target(of)

@@ -6,7 +6,7 @@ import { BoxKind, type ProgramData } from "../../program/types";
 import { Half, halfOfNodes, stacksOf } from "../twoHalves/saved";
 import { INLINED, type Instance, noEnds, NOWHERE, sources } from "./instance";
 import type { Placement } from "./placement";
-import { valueType } from "./texts";
+import { groupClass, groupSubtitle, valueType } from "./texts";
 
 const enum Way {
   In = 0,
@@ -15,8 +15,8 @@ const enum Way {
 
 /** What a value that crosses a border is for, the least telling first. */
 const enum Use {
-  /** Only saved for the backward half. */
-  Saved = 0,
+  /** Only saved for the backward half, or the gradient of a weight, which the step yields. */
+  Aside = 0,
   Other = 1,
   /** Read in the half of the step that computes it: of a backward module this is the gradient that goes on, not that of a weight. */
   SameHalf = 2,
@@ -44,15 +44,16 @@ class Crossings {
 }
 
 /**
- * Writes below the texts of collapsed groups what goes in and out: "f32[8, 128] → f32[8, 512]". Of several tensors that go in it is the one that
+ * Writes below the texts of collapsed groups what goes in and out: "f32[8, 128] → f32[8, 512]". A group of one operation had its type only,
+ * which this line ends in. Of several tensors that go in it is the one that
  * is read first, of those that go out the one that is computed last, and the number of the others. Repeats are described by one of them, as
- * by the rest of their text. What is saved for the backward half is left out where there is more: its arrows say how much that is.
+ * by the rest of their text. What is saved for the backward half is left out where there is more: its arrows say how much that is. So are gradients of weights.
  */
 export function describeFlow(placement: Placement): void {
   const { boxes, tree, instances, traits } = placement;
   const isAsked = new Uint8Array(boxes.subtitle.length);
   for (let box = 0; box < isAsked.length; box++)
-    if (isCollapsedGroup(placement, box) && tree.opCount[boxes.group[box]] > 1) isAsked[box] = 1;
+    if (isCollapsedGroup(placement, box) && tree.opCount[boxes.group[box]] > 0) isAsked[box] = 1;
   if (!isAsked.includes(1)) return;
   const homes = new Map(instances.map((instance) => [instance, homesOf(placement, instance, isAsked)]));
   const crossings = new Crossings();
@@ -63,7 +64,12 @@ export function describeFlow(placement: Placement): void {
     texts.set(box, sides);
     sides[way].push(text);
   });
-  for (const [box, [[before = ""], [after = ""]]] of texts) boxes.subtitle[box] += `\n${`${before} → ${after}`.trim()}`;
+  for (const [box, [[before = ""], [after = ""]]] of texts) {
+    const group = boxes.group[box];
+    if (tree.opCount[group] === 1)
+      boxes.subtitle[box] = groupSubtitle(groupClass(traits.program, tree.groupName, group), 0, tree.parameterElements[group]);
+    boxes.subtitle[box] += `\n${`${before} → ${after}`.trim()}`;
+  }
 }
 
 function isCollapsedGroup({ boxes }: Placement, box: number): boolean {
@@ -112,8 +118,9 @@ function collect(placement: Placement, instance: Instance, homes: ReadonlyMap<In
       if (left === entered) continue;
       const isSaved = half[node] === Half.Forward && (target < 0 ? isStacked(node, ends.output[e]) : half[target] > Half.Forward);
       const isOp = nodeRole[node] === Role.Op;
-      const use = isSaved ? Use.Saved : isOp && target >= 0 && half[node] === half[target] ? Use.SameHalf : Use.Other;
-      if (left >= 0 && isOp) crossings.add(left, Way.Out, node, ends.output[e], use);
+      const isGradient = nodeRole[node] === Role.Gradient;
+      const use = isSaved || isGradient ? Use.Aside : isOp && target >= 0 && half[node] === half[target] ? Use.SameHalf : Use.Other;
+      if (left >= 0 && (isOp || isGradient)) crossings.add(left, Way.Out, node, ends.output[e], use);
       if (entered >= 0 && (isOp || isInput(node))) crossings.add(entered, Way.In, node, ends.output[e], use);
     }
   };
@@ -129,7 +136,7 @@ function collect(placement: Placement, instance: Instance, homes: ReadonlyMap<In
   }
   for (let i = graphOutputs.start[instance.graph]; i < graphOutputs.start[instance.graph + 1]; i++) {
     const node = graphOutputs.value[i];
-    if (nodeRole[node] === Role.Op) cross(node, graphOutputs.extra[i], -1);
+    if (nodeRole[node] === Role.Op || nodeRole[node] === Role.Gradient) cross(node, graphOutputs.extra[i], -1);
   }
 }
 
@@ -147,9 +154,9 @@ function describe(program: ProgramData, layouts: boolean, { box, way, node, outp
     else sides.set(2 * box[c] + way[c], [c]);
   }
   return Array.from(sides.values(), (all) => {
-    const most = all.reduce((highest, c) => Math.max(highest, use[c]), Use.Saved);
+    const most = all.reduce((highest, c) => Math.max(highest, use[c]), Use.Aside);
     const best = all.filter((c) => use[c] === most);
-    const count = most === Use.Saved ? all.length : all.filter((c) => use[c] !== Use.Saved).length;
+    const count = most === Use.Aside ? all.length : all.filter((c) => use[c] !== Use.Aside).length;
     const shown = way[all[0]] === Way.Out ? best.reduce((last, c) => (node[c] > node[last] ? c : last)) : best[0];
     const more = count > 1 ? ` +${count - 1}` : "";
     return { box: box[shown], way: way[shown], text: typeOf(program, node[shown], output[shown], layouts) + more };

@@ -16,7 +16,7 @@ import { Control, Forwards } from "../../program/ops";
 import type { Traits } from "../traits";
 import type { Placement } from "./placement";
 import { isArgument, isNamed, Role } from "../../program/roles";
-import { countedNames, groupSubtitle, groupTitle, loopText, nodeTitle, plural, rangeTitle, typeText } from "./texts";
+import { countedNames, groupClass, groupSubtitle, groupTitle, loopText, nodeTitle, plural, rangeTitle, typeText } from "./texts";
 
 const OUTPUT = CATEGORIES.indexOf("output");
 
@@ -127,7 +127,6 @@ function placeGroup(
   only: number,
 ): void {
   const { tree, options, boxes, traits, folding } = placement;
-  const { strings } = traits.program;
   const path = groupPath(placement, places, above, group);
   const key = `${instance.prefix}${stack >= 0 ? "x" : "g"}:${path}`;
   const level = above < 0 ? instance.level : places.level[above] + 1;
@@ -148,7 +147,7 @@ function placeGroup(
   boxes.open[box] = open ? 1 : 0;
   boxes.expandable[box] = open ? 0 : 1;
   boxes.title[box] = groupTitle(traits.program, tree.groupName, tree.parent, group);
-  const kind = nameAndClass(strings.at(tree.groupName[group]))[1];
+  const kind = groupClass(traits.program, tree.groupName, group);
   const type = only >= 0 && !open ? typeText(traits.program, only, options.layouts) : "";
   boxes.subtitle[box] = type
     ? [kind, type].filter(Boolean).join(" · ")

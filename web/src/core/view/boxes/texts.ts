@@ -108,6 +108,11 @@ export function groupTitle(program: ProgramData, names: Int32Array, parent: Int3
   return parts.join(".");
 }
 
+/** "TransformerBlock", if the program says so. */
+export function groupClass(program: ProgramData, names: Int32Array, group: number): string {
+  return nameAndClass(program.strings.at(names[group]))[1];
+}
+
 /** The title of repeats, from those of the first and the last: "layer_0 … layer_23", but "attention 1 … 24". */
 export function rangeTitle(first: string, last: string): string {
   const words = first.slice(0, first.lastIndexOf(" ") + 1);
