@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from browser.harness import Open, Viewer
+from browser.harness import Open, Viewer, until
 from browser.samples import network
 from opscope import load
 from opscope.comparing import load_comparison
@@ -89,6 +90,41 @@ def test_a_very_deep_drawing_is_in_columns_on_the_screen(open_file: Open) -> Non
     canvas.focus()
     steps = [viewer.key("ArrowDown")["selection"] for _ in range(40)]
     assert steps == [[f"n:n{i}"] for i in range(401, 441)], "and edges are followed from one column to the next"
+
+
+def blocks(count: int) -> Program:
+    """Modules one after the other, each with operations that no other has."""
+    ops = ["tanh", "exp", "log", "sqrt", "negate", "sine"]
+    builder = ProgramBuilder("blocks", "main")
+    main = builder.graph("main")
+    kind = TensorType("f32", (4,))
+    main.node("x", "parameter", outputs=[kind], role="parameter")
+    last = "x"
+    for block in range(count):
+        for i in range(11):
+            main.node(f"n{block}.{i}", ops[(i * (block + 1) + block) % 6], [(last, 0)], [kind], scope=(f"block_{block}",))
+            last = f"n{block}.{i}"
+    main.outputs.append((last, 0))
+    return builder.build()
+
+
+def test_a_long_chain_fills_a_large_screen_with_columns(open_file: Open) -> None:
+    viewer = open_file(blocks(12), viewport={"width": 3840, "height": 2160})
+    first = viewer.state()
+    columns = re.compile("Circled numbers continue across columns")
+    assert viewer.page.get_by_text(columns).is_visible()
+    assert first["camera"]["scale"] > 0.95
+    assert len(first["expanded"]) == 12
+    viewer.page.reload()
+    until(lambda: viewer.page.evaluate("!!window.opscope && window.opscope.state().status !== 'loading'"))
+    again = viewer.idle()
+    assert (again["camera"], again["expanded"]) == (first["camera"], first["expanded"])
+    assert viewer.page.get_by_text(columns).is_visible(), "the address has the columns"
+    viewer.press("Collapse all")
+    assert not viewer.page.get_by_text(columns).is_visible(), "a short picture has one"
+    viewer.key("Control+z")
+    assert viewer.state()["camera"] == first["camera"]
+    assert viewer.page.get_by_text(columns).is_visible()
 
 
 def numbered_graphs() -> Program:

@@ -397,6 +397,7 @@ export class Session {
           {
             spec: specOf(view),
             rankdir: view.rankdir,
+            columns: view.columns,
             colour: colourOf(view),
             colourScale: view.colourScale,
             styles: this.styling.rules,
@@ -423,6 +424,7 @@ export class Session {
           closed: [...this.view.closed.filter((key) => !opened.has(key)), ...result.closed],
         });
       }
+      if (result.columns !== this.view.columns) this.note({ ...this.view, columns: result.columns });
       const before = this.shown;
       this.shown = shown;
       if (result.program) this.showProgram(result.program);

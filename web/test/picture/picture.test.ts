@@ -26,7 +26,7 @@ function fromHost(request: object): string {
 }
 
 async function onPage(spec: ViewSpec, more: Partial<ViewRequest> = {}): Promise<Answer<"view">> {
-  return ask("view", { spec, rankdir: "TB", colour: "category", styles: [], locate: [], ...more });
+  return ask("view", { spec, rankdir: "TB", colour: "category", styles: [], locate: [], columns: 1, ...more });
 }
 
 beforeAll(async () => {

@@ -3,16 +3,19 @@
  * an exported file show the same picture for the same request.
  */
 import { LayoutCache, layoutCompound, layoutDeep, layoutTwoHalves } from "../layout";
+import type { Size } from "../base/camera";
 import type { ProgramData, ViewSpec, Visible } from "../program/types";
 import { buildScene, unwrapped, isThread, measure, mergeLoneFrames, wrap } from "../scene";
 import { buildView } from "../view";
 import { escapeName } from "../view/choose/keys";
 import { isCalm } from "../view/initial/expansion";
+import { openAmongClosed } from "../view/initial/equals";
 import { boxesFor, fillScreen, groupToShow, MOST_IN_FIRST } from "../view/initial/fillScreen";
 import { fitToScreen } from "../view/initial/fitToScreen";
 import { reveal } from "../view/reveal";
 import { halvesOf, isTooDeep } from "../view/twoHalves/halves";
 import { isLargeView, isNextStep, placesBefore, stepsTo } from "./continuity";
+import { columnsOf, inBestColumns } from "./columns";
 import { labelled } from "./labels";
 import { sized } from "./sizes";
 import type { Arrangement, DrawContext, Picture, PictureRequest } from "./types";
@@ -30,6 +33,11 @@ export function draw(program: ProgramData, request: PictureRequest, context: Dra
 function arrange(program: ProgramData, { fill, ...request }: PictureRequest, context: DrawContext): Arrangement {
   const arrangement = arrangeInRoom(program, request, context);
   if (!fill || arrangement.closed.length > 0) return arrangement;
+  return { ...filling(program, request, arrangement, fill, context), request };
+}
+
+/** An arrangement with as much open, and in as many columns, as fill a screen. */
+function filling(program: ProgramData, request: PictureRequest, arrangement: Arrangement, fill: Size, context: DrawContext): Arrangement {
   const { room, ...roomy } = request;
   const opening = (opened: readonly string[], mostBoxes: number, before = arrangement) => {
     const asked = { ...roomy, spec: { ...request.spec, open: [...(request.spec.open ?? []), ...opened] } };
@@ -38,9 +46,14 @@ function arrange(program: ProgramData, { fill, ...request }: PictureRequest, con
   };
   const group = groupToShow(arrangement.visible);
   const shown = group === undefined ? undefined : opening([group], MOST_IN_FIRST);
-  if (group !== undefined && shown && isCalm(shown.visible)) return { ...shown, opened: [group], request };
+  if (group !== undefined && shown && isCalm(shown.visible)) return { ...shown, opened: [group] };
   const most = boxesFor(fill, arrangement.visible);
-  return most === 0 ? arrangement : { ...fillScreen(fill, arrangement, (opened, before) => opening(opened, most, before)), request };
+  if (most === 0) return arrangement;
+  const fuller = (opened: readonly string[], before: Arrangement) => {
+    const more = opening(opened, most, before);
+    return more && inBestColumns(more, fill);
+  };
+  return fillScreen(fill, inBestColumns(arrangement, fill), fuller, (visible) => openAmongClosed(program, visible));
 }
 
 function arrangeInRoom(program: ProgramData, request: PictureRequest, context: DrawContext): Arrangement {
@@ -145,7 +158,12 @@ export function compose(arrangement: Arrangement, request: PictureRequest, { pro
   const { program, spec, visible, layout, direction, halves } = arrangement;
   const { wrap: wrapped } = request;
   const broken = typeof wrapped === "string" ? !halves && (layout.far !== undefined || isThread(layout, direction, wrapped)) : wrapped;
-  const placed = broken ? wrap(visible, layout, direction) : unwrapped(visible, layout);
+  const columns = columnsOf(arrangement, arrangement.columns ?? request.columns);
+  const placed = broken
+    ? wrap(visible, layout, direction)
+    : columns > 1
+      ? wrap(visible, layout, direction, columns)
+      : unwrapped(visible, layout);
   const explained = placed.labels.length ? { ...visible, remarks: [...visible.remarks, CUT_ARROWS] } : visible;
   const scene = buildScene(program, explained, placed, {
     direction,

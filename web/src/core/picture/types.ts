@@ -22,6 +22,8 @@ export interface PictureRequest {
   readonly mergeFrames?: boolean;
   /** Break the picture into columns; "page": if it is too long and thin to read on one page; "screen": if it is too deep to scroll through. */
   readonly wrap?: boolean | "page" | "screen";
+  /** Columns that a picture is broken into if it is longer than broad; by default, `wrap` says. A picture that fills a screen chooses it. */
+  readonly columns?: number | undefined;
   /** Give the nodes that `spec` names a strong border. */
   readonly emphasis?: boolean;
   /** Draw the legend and the remarks below the graph. */
@@ -53,6 +55,8 @@ export interface Arrangement {
   readonly opened: readonly string[];
   readonly unfolded: readonly string[];
   readonly closed: readonly string[];
+  /** Columns that were chosen to fill the screen. */
+  readonly columns?: number;
   /** The box that shows what was to be revealed, or -1. */
   readonly revealed: number;
   /** Which boxes were in the picture before, where another program is shown now. */

@@ -117,6 +117,8 @@ export interface ViewRequest {
   readonly room?: Size;
   /** The picture is seen first: expand groups (answered in `opened`) as long as it is readable in this many pixels. */
   readonly fill?: Size;
+  /** Columns that the picture is broken into; answered in `columns` if it fills the screen. */
+  readonly columns: number;
   /** Keys of boxes whose numbers in the new view the page needs. */
   readonly locate: readonly string[];
 }
@@ -179,6 +181,7 @@ export interface ViewResult {
   readonly opened: readonly string[];
   readonly unfolded: readonly string[];
   readonly closed: readonly string[];
+  readonly columns: number;
   readonly legend: readonly LegendRow[];
   /** One for each style rule. */
   readonly rules: readonly RuleReport[];

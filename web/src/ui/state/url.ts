@@ -79,6 +79,7 @@ const PAGE: { readonly [K in Exclude<keyof ViewState, AddressOption>]: readonly 
   open: ["o", words],
   closed: ["c", words],
   unfolded: ["u", words],
+  columns: ["cols", count],
   query: ["q", word],
   matchesOnly: ["only", count],
   also: ["also", words],

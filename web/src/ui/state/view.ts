@@ -15,6 +15,8 @@ export interface ViewState extends Pick<ViewOptions, AddressOption> {
   readonly open: readonly string[];
   readonly closed: readonly string[];
   readonly unfolded: readonly string[];
+  /** Columns beside each other that a long picture is broken into. */
+  readonly columns: number;
   readonly query: string;
   /** Show only what the query matches, with neighbours up to this many hops away; -1: show everything. */
   readonly matchesOnly: number;
@@ -61,6 +63,7 @@ export const START: ViewState = {
   open: [],
   closed: [],
   unfolded: [],
+  columns: 1,
   query: "",
   matchesOnly: -1,
   also: [],
@@ -100,9 +103,9 @@ export function sameView(a: ViewState, b: ViewState): boolean {
 
 /** The part of a state that the picture depends on. */
 function pictureOf(view: ViewState): unknown {
-  const { source, pass, diff, passColours, rankdir, colourBy, colourScale, matchesOnly, query } = view;
+  const { source, pass, diff, passColours, rankdir, columns, colourBy, colourScale, matchesOnly, query } = view;
   const colours = [colourBy, colourScale];
-  return [specOf(view), source, pass, diff ?? "after", passColours, rankdir, colours, matchesOnly < 0 ? [] : [matchesOnly, query]];
+  return [specOf(view), source, pass, diff ?? "after", passColours, rankdir, columns, colours, matchesOnly < 0 ? [] : [matchesOnly, query]];
 }
 
 /** Is the choice of expanded groups still up to the program? */

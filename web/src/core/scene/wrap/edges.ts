@@ -129,7 +129,8 @@ export class EdgeItems {
     for (let i = 0; i < this.wholeCount; i++) leaving[this.visible.edgeSource[this.whole[i]]] = 1;
     const { start, value } = bucketBy(this.entryStub.subarray(0, this.entryCount), this.stubCount, this.entryNumber);
     this.texts = packTexts(this.stubCount, (stub) => {
-      const text = numbersText(value.subarray(start[stub], start[stub + 1]));
+      const words = this.visible.edgeText?.[this.stubEdge[stub]];
+      const text = numbersText(value.subarray(start[stub], start[stub + 1])) + (words ? ` ${words}` : "");
       const end = this.stubEnd[stub];
       const isAside = isOut(end) && leaving[end >> 1];
       this.wide[stub] = textWidth(text, TINY);

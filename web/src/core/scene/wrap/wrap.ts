@@ -19,14 +19,18 @@ const TITLE_LINE = 26;
 /** The space for "name (continued)" above what continues. */
 const CONTINUED_TITLE = 38;
 
-export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR"): Placed {
+/** In so many columns, or in as many as bring the picture near a good aspect. */
+export function wrap(visible: Visible, layout: CompoundLayout, direction: "TB" | "LR", columnCount?: number): Placed {
   const { x, y, w, h, width, height } = layout;
   const down = direction === "TB";
   const flow: Flow = down
     ? { u: x, v: y, uSize: w, vSize: h, along: height, across: width }
     : { u: y, v: x, uSize: h, vSize: w, along: width, across: height };
   const frontier = new Frontier(visible, flow.v, flow.vSize, layout.far);
-  const columns = pagesOf(visible, flow, frontier, direction) ?? columnsBeside(cutsOfOneBreadth(visible, flow, frontier, direction));
+  const columns =
+    columnCount === undefined
+      ? (pagesOf(visible, flow, frontier, direction) ?? columnsBeside(cutsOfOneBreadth(visible, flow, frontier, direction)))
+      : columnsBeside(evenCuts(frontier, flow.along, columnCount));
   return new Wrapping(visible, layout, flow, down, columns).run();
 }
 

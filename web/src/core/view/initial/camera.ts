@@ -8,7 +8,7 @@ export const READABLE = 0.75;
 const USUAL = 1024 * 860;
 const LARGE = 1.5;
 /** On a large screen a graph that fits may be larger than life, up to this. */
-const MOST = 1.5;
+export const MOST_SCALE = 1.5;
 
 /** How many usual windows fit into a large screen; 0 if it is not a large one. */
 export function pagesIn({ width, height }: Size): number {
@@ -18,7 +18,7 @@ export function pagesIn({ width, height }: Size): number {
 
 /** All of a graph, and on a large screen not as an island in the middle. */
 export function fitWhole(rect: Rect, width: number, height: number, hint?: Size): Camera {
-  const most = Math.min(MOST, Math.max(1, Math.sqrt(pagesIn({ width, height }) / LARGE)));
+  const most = Math.min(MOST_SCALE, Math.max(1, Math.sqrt(pagesIn({ width, height }) / LARGE)));
   return fit(rect, width, height, most, hint);
 }
 

@@ -14,6 +14,9 @@ const COMFORTABLE = 1;
 const MOST_TRIED = 8;
 const MOST_NODES = 200_000;
 
+/** An operation and its weight say no more when they are seen one by one. */
+const LITTLE_INSIDE = 2;
+
 /** A picture of at most so many boxes, none of them open, shows nothing of a program that has more operations. */
 const LITTLE = 6;
 /** How many boxes its first group may have: more than fit on a screen, but people see the beginning and scroll. */
@@ -33,21 +36,24 @@ export function boxesFor(room: Size, { boxOfNode }: Visible): number {
 
 /**
  * `first` with as many groups expanded as the room allows; `arrange` refuses (undefined) what has too many boxes, and continues from the best
- * so far. All layers are expanded together or, where that is too much, the first of them in each half of a training step.
+ * so far. Groups of which equals stay closed (`amongClosed`) are not expanded. All layers are expanded together or, where that is too much, the first of them in each half of a training step.
  */
 export function fillScreen<A extends Arranged>(
   room: Size,
   first: A,
   arrange: (opened: readonly string[], before: A) => A | undefined,
+  amongClosed: (visible: Visible) => readonly string[] = () => [],
 ): A & { readonly opened: readonly string[] } {
   let best = { ...first, opened: [] as readonly string[] };
   const refused = new Set<string>();
   // Expanding a group makes a picture larger: one that has no room to spare is not tried with more.
-  let tried = scaleIn(room, first.layout) < COMFORTABLE ? MOST_TRIED : 0;
-  const expand = (keys: readonly string[]): boolean => {
+  let tried = scaleIn(room, first.size ?? first.layout) < COMFORTABLE ? MOST_TRIED : 0;
+  const expand = (keys: readonly string[], evenly: boolean): boolean => {
     const opened = [...best.opened, ...keys];
     const fuller = tried++ < MOST_TRIED ? arrange(opened, best) : undefined;
-    const fits = fuller && scaleIn(room, fuller.layout) >= COMFORTABLE && isCalm(fuller.visible) && !hasWide(fuller.visible, keys);
+    const fits =
+      fuller && scaleIn(room, fuller.size ?? fuller.layout) >= COMFORTABLE && isCalm(fuller.visible) && !hasWide(fuller.visible, keys);
+    if (fits && evenly && amongClosed(fuller.visible).some((key) => keys.includes(key))) return false;
     if (fits) best = { ...fuller, opened };
     return fits ?? false;
   };
@@ -55,10 +61,20 @@ export function fillScreen<A extends Arranged>(
     const { key, title } = best.visible;
     const kin = largestKin(best.visible, refused);
     if (kin.length === 0) break;
-    if (expand(kin.map((box) => key[box]))) continue;
+    if (
+      expand(
+        kin.map((box) => key[box]),
+        true,
+      )
+    )
+      continue;
     for (const box of kin) refused.add(key[box]);
     const alike = kin.filter((box) => title[box] === title[kin[0]]);
-    if (alike.length < kin.length) expand(alike.map((box) => key[box]));
+    if (alike.length < kin.length)
+      expand(
+        alike.map((box) => key[box]),
+        false,
+      );
   }
   return best;
 }
@@ -69,7 +85,7 @@ function largestKin(view: Visible, refused: ReadonlySet<string>): number[] {
   for (let box = 0; box < view.boxCount; box++) {
     const isGroup = view.kind[box] === BoxKind.Group || view.kind[box] === BoxKind.Stack;
     const isAside = view.title[box] === POSITION_AND_MASK || view.key[box] === UNCONNECTED;
-    if (!isGroup || !view.expandable[box] || refused.has(view.key[box]) || isAside) continue;
+    if (!isGroup || !view.expandable[box] || view.nodesInside[box] <= LITTLE_INSIDE || refused.has(view.key[box]) || isAside) continue;
     const name = view.title[box].replace(/\d+/g, "#").replace(/[_.]#$/, "");
     const kin = kins.get(name) ?? { boxes: [], nodes: 0 };
     kin.boxes.push(box);

@@ -12,6 +12,8 @@ const FEWEST_BOXES = 8;
 export interface Arranged {
   readonly visible: Visible;
   readonly layout: Size;
+  /** How large it is in columns, if it is broken into some. */
+  readonly size?: Size;
 }
 
 /** The result of `arrange` with as many groups collapsed as necessary; `closed` are their keys. */

@@ -23,7 +23,7 @@ export const svg: Handler<"svg"> = ({ shown }, { theme, background, as }) => {
   const { program, request, spec } = shown;
   const { scene } =
     as === "file"
-      ? draw(program, { ...request, spec, reveal: undefined, room: undefined, ...FILE })
+      ? draw(program, { ...request, spec, reveal: undefined, room: undefined, fill: undefined, columns: undefined, ...FILE })
       : compose(shown, { ...request, ...SEEN });
   return sceneToSvg(scene, onPaper(THEMES[theme], background), { fontCss: fontCss(), title: program.name });
 };

@@ -38,6 +38,7 @@ function drawView(state: EngineState, request: ViewRequest, stayed: Turned | und
       reveal: request.reveal === undefined ? undefined : { node: request.reveal, level: request.revealLevel },
       room: request.room,
       fill: request.fill,
+      columns: request.columns,
       colours: (visible) => coloursOf(state, request, visible),
     },
     { now: () => performance.now(), progress, cache: state.layouts, before: state.drawn, stayed },
@@ -86,6 +87,7 @@ function resultOf(state: EngineState, request: ViewRequest, picture: Picture, be
     unfolded: picture.unfolded,
     revealed: picture.revealed,
     closed: picture.closed,
+    columns: request.fill ? (picture.columns ?? 1) : request.columns,
     legend:
       marks && !highlighter.isMetric(request.colour)
         ? [...changeLegend(marks, state.passShown?.changed ?? 0), ...overlayRows(program, visible)]
