@@ -7,6 +7,7 @@ those. There are several levels of it, from the strongest to the weakest.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable
+from itertools import repeat
 from typing import NamedTuple, TypeAlias
 
 from opscope.program import BACKWARD, FORWARD, RECOMPUTED, Details, Frame, Graph, Path, details_of
@@ -53,6 +54,8 @@ class _Location(NamedTuple):
     """The places that called the line of the node. The backward function of a custom_vjp has the place of the call."""
     callees: tuple[str, ...]
     """The functions that those places called."""
+    stack: tuple[tuple[Key, str], ...]
+    """All places on the way to the line of the node, and the functions that they called."""
 
     def limited(self, kept: Container[tuple[Key, str]], places: Container[Key]) -> _Location:
         """Without the calls from these places, except those of the functions that are kept."""
@@ -144,28 +147,32 @@ class Origins:
 
     def _location(self, exactly: str | tuple[str, ...], frames: tuple[Frame, ...], columns: tuple[str, ...]) -> _Location:
         whole = self._frames.setdefault(frames, len(self._frames))
-        lines = [self._frames.setdefault(frame, len(self._frames)) for frame in frames[: 1 + _CALLERS]]
-        line = lines[0] if lines else whole
-        pairs = zip(frames[: len(lines)], columns or ("",) * len(lines), strict=False)
+        numbered = [self._frames.setdefault(frame, len(self._frames)) for frame in frames[: 1 + _CALLERS]]
+        line = numbered[0] if numbered else whole
+        pairs = zip(frames, columns or repeat(""), strict=False)
         calls = [self._calls.setdefault(pair, len(self._calls)) for pair in pairs] or [line]
         stack = self._stacks.setdefault((exactly, whole), len(self._stacks))
         numbers = (stack, whole, line, calls[0], 0, whole)
         offsets = tuple([number << _LEVEL_BITS | level for level, number in enumerate(numbers)])
-        called_from = tuple([number << _LEVEL_BITS | CALL for number in calls[1:]])
-        callees = tuple([frame.function for frame in frames[: len(called_from)]])
-        return _Location(_LEVELS[bool(exactly), bool(frames)], offsets, tuple(lines), called_from, callees)
+        places = [number << _LEVEL_BITS | CALL for number in calls[1:]]
+        callees = [frame.function for frame in frames[: len(places)]]
+        near = tuple(places[:_CALLERS]), tuple(callees[:_CALLERS])
+        called = tuple(zip(places, callees, strict=True))
+        return _Location(_LEVELS[bool(exactly), bool(frames)], offsets, tuple(numbered), *near, called)
 
 
 def _keep_calls_of_rules(origins: Collection[Origin]) -> set[Key]:
-    """Where a place calls a function whose lines have no derivative, the derivative that has this place is that function's: it has a rule
-    of its own. Derivatives of what else the place calls have lines of their own. Gives these places."""
-    differentiated = {origin.offsets[LINE] >> _LEVEL_BITS for origin in origins if origin.direction == BACKWARD}
+    """Where a place calls a function whose lines have no derivative, nor those of what it calls, the derivative that has this place is that
+    function's: it has a rule of its own. Derivatives of what else the place calls have lines of their own. Gives these places."""
+    backward = [origin for origin in origins if origin.direction == BACKWARD]
+    differentiated = {origin.offsets[LINE] >> _LEVEL_BITS for origin in backward}
+    entered = {call for location in {id(each.location): each.location for each in backward}.values() for call in location.stack}
     forward = [origin for origin in origins if origin.direction == FORWARD]
     locations = {id(origin.location): origin.location for origin in forward}
     has_rule: dict[tuple[Key, str], bool] = {}
     for location in locations.values():
         for i, call in enumerate(zip(location.called_from, location.callees, strict=True), 1):
-            has_rule[call] = has_rule.get(call, True) and differentiated.isdisjoint(location.lines[:i])
+            has_rule[call] = has_rule.get(call, call not in entered) and differentiated.isdisjoint(location.lines[:i])
     rules = {call for call, has in has_rule.items() if has}
     places = {key for key, _ in rules}
     limited = {number: each.limited(rules, places) for number, each in locations.items() if not places.isdisjoint(each.called_from)}
