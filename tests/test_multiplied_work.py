@@ -6,6 +6,8 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import subprocess
+import sys
 import tracemalloc
 from collections import defaultdict
 from pathlib import Path
@@ -19,6 +21,7 @@ from opscope.analysis.recomputed_parts import recomputed_parts
 from opscope.analysis.structure.wiring import Kinds
 from opscope.analysis.summary_table import _ORDER, _table
 from opscope.analysis.window import convolution_taps, window_size
+from opscope.child import child_environment
 from opscope.memory.schedule import computed_memory
 from opscope.profile.kineto.trace import read_trace
 from opscope.program import FORWARD, RECOMPUTED, ProgramBuilder, TensorType
@@ -28,6 +31,7 @@ from opscope.recording.diff import diff
 from opscope.recording.match.shared_sets import NONE, SharedSets
 
 MANY = 200_000
+PYTHON = [sys.executable, "-P", "-c"]
 ONE_HASH = 2**61 - 1
 """Python hashes a number by what remains of it after division by this."""
 
@@ -157,3 +161,58 @@ def test_numbers_of_one_hash_are_no_keys_of_outputs(tmp_path: Path) -> None:
 def test_a_message_is_not_as_long_as_a_name_in_it() -> None:
     message = str(OpscopeError(f"no node {'x' * MANY}; look at the names"))
     assert len(message) == 4000 and message.startswith("no node xxx") and "…" in message and message.endswith("xxx; look at the names")
+
+
+def mlir(tmp_path: Path, body: str, before: str = "") -> Path:
+    pytest.importorskip("jaxlib")
+    path = tmp_path / "x.mlir"
+    path.write_text(f"{before}func.func @main(%x: tensor<4xf32>) {{\n{body}\nreturn\n}}\n")
+    return path
+
+
+def nested(depth: int, inside: str) -> str:
+    return '"t.region"() ({\n' * depth + inside + "}) : () -> ()\n" * depth
+
+
+@pytest.mark.frameworks
+def test_regions_inside_each_other_are_read_once(tmp_path: Path) -> None:
+    depth, count = 800, 12_000
+    lines = "\n".join(f"%{i} = stablehlo.add %x, %x : tensor<4xf32>" for i in range(count)) + "\n"
+    program = opscope.load(mlir(tmp_path, nested(depth, lines)))
+    assert [len(graph) for graph in program] == [2] * depth + [1 + count]
+
+
+@pytest.mark.frameworks
+def test_values_that_many_regions_use_from_outside_are_limited(tmp_path: Path) -> None:
+    names = [f"%c{i}" for i in range(500)]
+    values = "\n".join(f"{name} = stablehlo.add %x, %x : tensor<4xf32>" for name in names)
+    use = f'"t.use"({", ".join(names)}) : ({", ".join(["tensor<4xf32>"] * len(names))}) -> ()\n'
+    assert opscope.load(mlir(tmp_path, f"{values}\n{nested(5, use)}")).node_count == 1 + len(names) + 5 * (1 + len(names)) + 1
+    with pytest.raises(OpscopeError, match=r"unpacks to more than 64\.0 MB"):
+        opscope.load(mlir(tmp_path, f"{values}\n{nested(200, use)}"))
+
+
+@pytest.mark.frameworks
+@pytest.mark.parametrize(
+    ("first", "doubled", "used"),
+    [("#a0 = [1 : i32]", "#a{0} = [#a{1}, #a{1}]", '"t.op"() {{a = #a{0}}} : () -> ()'),
+     ('#a0 = loc("f":1:1)', "#a{0} = loc(callsite(#a{1} at #a{1}))", '"t.op"() : () -> () loc(#a{0})'),
+     ("!a0 = tuple<i32>", "!a{0} = tuple<!a{1}, !a{1}>", '"t.op"() : () -> !a{0}')],
+    ids=["attributes", "locations", "types"],
+)  # fmt: skip
+def test_aliases_that_double_each_other_are_limited(tmp_path: Path, first: str, doubled: str, used: str) -> None:
+    def doubling(times: int, uses: int) -> Path:
+        lines = [first, *(doubled.format(i, i - 1) for i in range(1, times)), ""]
+        return mlir(tmp_path, "\n".join([used.format(times - 1)] * uses), "\n".join(lines))
+
+    assert len(opscope.load(doubling(5, 1)).main) == 2
+    with pytest.raises(OpscopeError, match=r"unpacks to more than 64\.0 MB"):
+        opscope.load(doubling(17, 200))
+    with pytest.raises(OpscopeError, match="jaxlib's parser crashed on it"):
+        opscope.load(doubling(60, 1))
+
+
+def test_a_reader_of_its_own_process_has_a_limit_of_memory() -> None:
+    script = "from opscope.child import limited; limited(0); bytearray({} << 20)"
+    for size, code in ((500, 0), (3000, 1)):
+        assert subprocess.run([*PYTHON, script.format(size)], env=child_environment(), capture_output=True, check=False).returncode == code

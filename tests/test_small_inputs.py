@@ -194,6 +194,15 @@ def test_a_long_name_around_many_regions_is_refused(tmp_path: Path) -> None:
         opscope.load(path)
 
 
+@pytest.mark.frameworks
+def test_long_names_of_modules_inside_each_other_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    path = tmp_path / "long.mlir"
+    path.write_text("".join(f"module @m{'x' * 1000}{i} {{\n" for i in range(20)) + "func.func @f() { return }\n" + "}" * 20)
+    with pytest.raises(OpscopeError, match="names of more than 10,000 characters together"):
+        opscope.load(path)
+
+
 @pytest.mark.parametrize(
     ("key", "text"),
     [("custom", "[" * 100_000), ("custom", "1" * 5000), ("from_node", "[1, 2]"), ("from_node", "5"), ("from_node", '{"a": 1}')],

@@ -14,7 +14,9 @@ _SECONDS, _BYTES_PER_SECOND = 60, 1e5
 _BUSY = 10
 """On a busy machine, time passes without work: it is CPU seconds that are limited, and time ten times as much."""
 _OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL) if hasattr(signal, "SIGXCPU") else ()
-_MEMORY, _MEMORY_PER_BYTE = 8 << 30, 200
+_MEMORY, _MEMORY_PER_BYTE = 2 << 30, 200
+_ADDRESSES = 8 << 30
+"""More than memory: libraries reserve addresses for each of a machine's cores."""
 
 
 def python_command(module: str, *arguments: str) -> list[str]:
@@ -45,8 +47,9 @@ def limited(size: int) -> None:
     with suppress(ImportError, AttributeError, ValueError, OSError):  # not every system has the limits
         import resource
 
-        most = _MEMORY + _MEMORY_PER_BYTE * size
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        most = _MEMORY_PER_BYTE * size
+        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES + most, _ADDRESSES + most))
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY + most, _MEMORY + most))
         resource.setrlimit(resource.RLIMIT_CPU, (_seconds(size), _seconds(size)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -55,6 +56,47 @@ def test_a_text_that_has_changed_or_gone_has_no_lines_for_what_is_gone(tmp_path:
     assert [line for line in lines_of(changed)["main.9"] if not line] == [""]
     path.unlink()
     assert not any(chain(*lines_of(gone).values()))
+
+
+@pytest.mark.frameworks
+def test_functions_in_mlir_in_generic_form_have_their_own_lines(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    functions = [
+        f'''"func.func"() <{{arg_attrs = [{{t.mesh = @mesh}}], function_type = (i32) -> i32, sym_name = "{name}"}}> ({{
+        ^bb0(%arg0: i32):
+          %0 = "t.{name}"(%arg0) : (i32) -> i32
+          "func.return"(%0) : (i32) -> ()
+        }}) : () -> ()'''
+        for name in ("main", "other")
+    ]
+    (tmp_path / "x.mlir").write_text('"builtin.module"() ({\n' + "\n".join(functions) + "\n}) : () -> ()\n")
+    assert {name: lines[1] for name, lines in lines_of(opscope.load(tmp_path / "x.mlir")).items()} == {
+        "main": '%0 = "t.main"(%arg0) : (i32) -> i32',
+        "other": '%0 = "t.other"(%arg0) : (i32) -> i32',
+    }
+
+
+@pytest.mark.frameworks
+def test_a_long_signature_in_mlir_is_not_repeated_for_each_parameter(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    arguments = [f"%arg{i}: tensor<{1 + i}xf32>" for i in range(2000)]
+    (tmp_path / "x.mlir").write_text(f"func.func @main({', '.join(arguments)}) {{\nreturn\n}}\nfunc.func @few(%x: i32) {{\nreturn\n}}\n")
+    lines = lines_of(opscope.load(tmp_path / "x.mlir"))
+    assert lines["few"] == ["func.func @few(%x: i32) {"]
+    assert [line.rstrip(") {").rstrip(", ") for line in lines["main"]] == arguments
+
+
+@pytest.mark.frameworks
+def test_lines_that_look_like_functions_are_not_all_searched_for(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    count = 10_000
+    body = "\n".join(f"%{i} = stablehlo.add %x, %x : tensor<4xf32>" for i in range(count))
+    odd = '"a.func"() : () -> ()\n' * count
+    (tmp_path / "x.mlir").write_text(f"func.func @main(%x: tensor<4xf32>) {{\n{body}\nreturn\n}}\n{odd}")
+    program = opscope.load(tmp_path / "x.mlir")
+    started = time.process_time()
+    assert all(lines_of(program)["main"])
+    assert time.process_time() - started < 20
 
 
 def test_a_recording_has_the_texts_of_its_dump(tmp_path: Path) -> None:

@@ -14,18 +14,20 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opscope import native
 from opscope.child import child_environment, fate, limited, python_command, read_apart
 from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
-from opscope.limits import InnerNames
+from opscope.limits import Budget, InnerNames
 from opscope.program import Frame, GraphBuilder, Program, ProgramBuilder, TensorType, ValueRef, dimension, line_number
 from opscope.readers import Progress, Verdict
 from opscope.readers.hlo.details import JAX_MODULE, Context
 from opscope.readers.hlo.scope import NO_SCOPE, Scope, parse_op_name
+from opscope.readers.mlir_captures import Region, operations_of, regions_of
 from opscope.readers.mlir_lines import with_own_text
 from opscope.readers.result_paths import results_attr
 from opscope.readers.source import Source
@@ -85,7 +87,7 @@ def read_mlir(text: str, progress: Progress | None = None) -> Program:
     try:
         module = parsed(text)
         with module.context:
-            return _ModuleReader(ir, module, progress).program()
+            return _ModuleReader(ir, module, Budget(len(text)), progress).program()
     except ir.MLIRError as error:
         raise _parse_error(error) from None
 
@@ -122,9 +124,11 @@ def _parse_error(error: Exception) -> SourceError:
 
 
 class _ModuleReader:
-    def __init__(self, ir: Any, module: Any, progress: Progress | None) -> None:
+    def __init__(self, ir: Any, module: Any, budget: Budget, progress: Progress | None) -> None:
         self.ir = ir
         self.module = module
+        self.budget = budget
+        """Of what the text stands for: an alias in it can mean a thousand times its length, again and again."""
         self.progress = progress
         self.state = ir.AsmState(module.operation)
         self.types: dict[str, TensorType] = {}
@@ -134,12 +138,12 @@ class _ModuleReader:
         """By function, the scope of its first call. JAX names what is in a function relative to it, and writes callers first."""
 
     def program(self) -> Program:
-        attributes = _attributes(self.module.operation)
+        attributes = self.attributes(self.module.operation)
         name = attributes.pop("sym_name", "module").strip('"')
         self.builder = ProgramBuilder(name)
         self.builder.attrs.update(attributes)
         self.names = Context(name if JAX_MODULE.match(name) else "")
-        self.functions, others = _functions(self.module.body)
+        self.functions, others = _functions(self.module.body, self.inner)
         if not self.functions:
             self.builder.entry = name
             others = [op.operation for op in self.module.body.operations]
@@ -147,20 +151,22 @@ class _ModuleReader:
         results: dict[str, list[str]] = {}
         public: list[str] = []
         for done, (function_name, function) in enumerate(self.functions.items()):
-            extra = _attributes(function.operation)
+            extra = self.attributes(function.operation)
             extra.pop("sym_name", None)
             if "private" not in extra.get("sym_visibility", ""):
                 public.append(function_name)
             graph = self.builder.graph(function_name)
             blocks = list(function.operation.regions[0].blocks)
-            self._read(_Block(self, graph, blocks, self.around.get(function_name, NO_SCOPE), function.symbols))
+            regions = regions_of(operations_of(blocks), self.state, self.budget)
+            self._read(_Block(self, graph, blocks, regions, self.around.get(function_name, NO_SCOPE), function.symbols))
             graph.attrs.update(extra)
             graphs[function_name] = graph
             results[function_name] = _result_paths(function.operation)
             if self.progress:
                 self.progress(done / len(self.functions))
         if others or not graphs:
-            block = _Block(self, self.builder.graph(name if name not in graphs else f"{name}/module"), [], NO_SCOPE)
+            regions = regions_of(others, self.state, self.budget)
+            block = _Block(self, self.builder.graph(name if name not in graphs else f"{name}/module"), [], regions, NO_SCOPE)
             for op in others:
                 block.operation(op)
             self._read()
@@ -181,8 +187,23 @@ class _ModuleReader:
         name = "::".join(part.strip('@"') for part in callee.split("::"))
         return [each for each in (symbols + name, name) if each in self.functions][:1]
 
+    def text_of(self, thing: Any) -> str:
+        """A type, an attribute or a place, as it is printed: in whole, without aliases."""
+        text = str(thing)
+        self.budget.take(len(text))
+        return text
+
+    def attributes(self, op: Any) -> dict[str, Any]:
+        """An operation's attributes as text. Some (complex constants) are not available as objects, so they are read by number."""
+        attributes: dict[str, Any] = {}
+        for number in range(len(op.attributes)):
+            text = self.text_of(op.attributes[number])
+            name, _, value = text.removeprefix("NamedAttribute(").removesuffix(")").partition("=")
+            attributes[name] = ellipsize(value, _MOST_TEXT)
+        return attributes
+
     def type_of(self, value: Any) -> TensorType:
-        text = str(value.type)
+        text = self.text_of(value.type)
         tensor_type = self.types.get(text)
         if tensor_type is None:
             tensor_type = self.types[text] = _parse_type(text)
@@ -195,7 +216,7 @@ class _Function(NamedTuple):
     """The modules around it, as calls name them: `inner::`."""
 
 
-def _functions(body: Any) -> tuple[dict[str, _Function], list[Any]]:
+def _functions(body: Any, inner: InnerNames) -> tuple[dict[str, _Function], list[Any]]:
     """The functions of a module and of the modules in it, by name, and what has operations inside but no function."""
     operations: list[tuple[Any, int, bool]] = []
     """With the position of what each is in, and whether anything is inside."""
@@ -221,7 +242,8 @@ def _functions(body: Any) -> tuple[dict[str, _Function], list[Any]]:
         if around not in symbols or not has_body:
             continue
         symbol = str(op.attributes["sym_name"]).strip('"') if "sym_name" in op.attributes else ""
-        name = symbols[around] + (symbol or (f"f{len(functions)}" if op.name.endswith(".func") else op.name))
+        own = symbol or (f"f{len(functions)}" if op.name.endswith(".func") else op.name)
+        name = inner.of(symbols[around], own) if symbols[around] else own
         if number in with_functions:
             symbols[number] = f"{name}::"
         elif not op.name.endswith(".func"):
@@ -242,9 +264,13 @@ def _result_paths(function: Any) -> list[str]:
 class _Block:
     """The blocks of one region as one graph."""
 
-    def __init__(self, module: _ModuleReader, graph: GraphBuilder, blocks: list[Any], around: Scope, symbols: str = "") -> None:
+    def __init__(
+        self, module: _ModuleReader, graph: GraphBuilder, blocks: Sequence[Any], regions: deque[Region], around: Scope, symbols: str = ""
+    ) -> None:
         self.module = module
         self.symbols = symbols
+        self.regions = regions
+        """Of the operations that have not been read, in their order."""
         self.graph = graph
         self.blocks = blocks
         self.around = around
@@ -262,7 +288,7 @@ class _Block:
 
     def _parameter(self, argument: Any, attrs: dict[str, Any]) -> None:
         name = argument.get_name(self.module.state)
-        label = _NAME.match(str(argument.location))
+        label = _NAME.match(self.module.text_of(argument.location))
         if label:
             attrs["label"] = _unescape(label[1])
         self.graph.node(name, "parameter", (), [self.module.type_of(argument)], role="parameter", attrs=attrs)
@@ -293,23 +319,24 @@ class _Block:
         if not results and op.name.endswith((".return", ".yield")):
             self.graph.outputs.extend(inputs)
             return
-        location = str(op.location)
+        location = self.module.text_of(op.location)
         label = _NAME.match(location)
         op_name = _unescape(label[1]) if label else ""
         parsed = parse_op_name(op_name)
         if self.module.names.is_relative(op_name) or not op_name.startswith(("jit(", "pjit(")):
             parsed = parsed.below(self.around)
-        attrs: dict[str, Any] = ({"op_name": op_name} if op_name else {}) | _attributes(op) | {**parsed.attrs}
+        attrs: dict[str, Any] = ({"op_name": op_name} if op_name else {}) | self.module.attributes(op) | {**parsed.attrs}
         calls = self.module.called(attrs["callee"], self.symbols) if "callee" in attrs else []
         for called in calls:
             self.module.around.setdefault(called, Scope(parsed.path + parsed.call, (), parsed.transforms))
-        regions = [region for region in op.regions if list(region.blocks)]
+        regions = [self.regions.popleft() for region in op.regions if list(region.blocks)]
         for index, region in enumerate(regions):
             name = self.module.inner.of(self.graph.name, f"/{node_id}" + (f".{index}" if len(regions) > 1 else ""))
             scope = Scope(parsed.path, (), parsed.transforms)
-            body = _Block(self.module, self.module.builder.graph(name), list(region.blocks), scope, self.symbols)
+            body = _Block(self.module, self.module.builder.graph(name), region.blocks, region.inside, scope, self.symbols)
             calls.append(name)
-            inputs.extend(self._value(outside) for outside in body.take_captures(state, len(inputs)))
+            body._take(region.captured, len(inputs))
+            inputs.extend(map(self._value, region.captured.values()))
             self.module.pending.append(body)
         is_constant = op.name.endswith(".constant")
         if is_constant and "value" in attrs:
@@ -327,41 +354,12 @@ class _Block:
         name = value.get_name(self.module.state)
         return self.values.get(name) or (name.partition("#")[0], int(name.partition("#")[2] or 0))
 
-    def take_captures(self, state: Any, first: int) -> list[Any]:
-        """Values that the region uses but does not define. Each becomes a parameter here; the caller passes them as operands,
-        starting at `first`."""
-        inside: set[str] = set()
-        outside: dict[str, Any] = {}
-        for op in _walk(self.blocks):
-            inside.update(result.get_name(state) for result in op.results)
-            inside.update(a.get_name(state) for region in op.regions for block in region.blocks for a in block.arguments)
-            for operand in op.operands:
-                outside.setdefault(operand.get_name(state), operand)
-        inside.update(argument.get_name(state) for block in self.blocks for argument in block.arguments)
-        captured = [value for name, value in outside.items() if name not in inside]
-        for index, value in enumerate(captured, first):
-            name = value.get_name(state)
+    def _take(self, captured: dict[str, Any], first: int) -> None:
+        """Values from outside become parameters here. The caller passes them as operands, starting at `first`."""
+        for index, (name, value) in enumerate(captured.items(), first):
             attrs = {"captured": True, "index": index}
             self.graph.node(name, "parameter", (), [self.module.type_of(value)], role="parameter", attrs=attrs)
             self.values[name] = (name, 0)
-        return captured
-
-
-def _walk(blocks: list[Any]) -> Iterator[Any]:
-    stack = [op.operation for block in reversed(blocks) for op in reversed(list(block.operations))]
-    while stack:
-        op = stack.pop()
-        yield op
-        stack.extend(inner.operation for region in op.regions for block in region.blocks for inner in block.operations)
-
-
-def _attributes(op: Any) -> dict[str, Any]:
-    """An operation's attributes as text. Some (complex constants) are not available as objects, so they are read by number."""
-    attributes: dict[str, Any] = {}
-    for number in range(len(op.attributes)):
-        name, _, text = str(op.attributes[number]).removeprefix("NamedAttribute(").removesuffix(")").partition("=")
-        attributes[name] = ellipsize(text, _MOST_TEXT)
-    return attributes
 
 
 def _constant(text: str) -> str:

@@ -19,6 +19,11 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _FUNCTION = re.compile(r'@(?:([\w$.-]+)|"([^"\n]+)")')
+_GENERIC_FUNCTION = re.compile(r'\bsym_name = "([^"\n]+)"')
+_UNNAMED = ""
+_ARGUMENT = re.compile(r"%[\w$.-]++(?=[ \t]*+:)")
+_MOST_REPEATED = 1 << 20
+"""Characters of a function's first line, counted once for each parameter. Beyond, a parameter has its own part of the line."""
 
 
 def with_own_text(program: Program, read: Callable[[], str]) -> Program:
@@ -31,22 +36,37 @@ def _spans(program: Program, text: str) -> dict[str, Spans]:
     functions: defaultdict[str, deque[Graph]] = defaultdict(deque)
     for graph in program:
         functions[graph.name.rpartition("::")[2]].append(graph)
+    functions[_UNNAMED].append(program.main)
     for match in _LINE.finditer(text):
         start, end = match.span("line")
         key = match["node"] or match["op"]
         if key.endswith(".func"):
-            named = _FUNCTION.search(match["line"])
-            function = _function(functions[named[1] or named[2]], match["line"]) if named else program.main
+            function = _function(functions[_function_name(match["line"])], match["line"])
             places = _places(program, function) if function else defaultdict(deque)
             if function:
-                here = spans[function.name]
-                for parameter in function.parameters:
-                    position = function.position[parameter.id]
-                    here.starts[position], here.ends[position] = start, end
+                _locate_parameters(function, spans[function.name], match["line"], start)
         elif places[key]:
             name, position = places[key].popleft()
             spans[name].starts[position], spans[name].ends[position] = start, end
     return spans
+
+
+def _locate_parameters(function: Graph, spans: Spans, line: str, start: int) -> None:
+    """The parameters of a function are in its first line."""
+    parts: dict[str, tuple[int, int]] = {}
+    if len(function.parameters) * len(line) > _MOST_REPEATED:
+        found = list(_ARGUMENT.finditer(line))
+        ends = [*(match.start() for match in found[1:]), len(line)]
+        parts = {match[0]: (match.start(), end) for match, end in zip(found, ends, strict=True)}
+    for parameter in function.parameters:
+        first, last = parts.get(parameter.id, (0, 0)) if parts else (0, len(line))
+        position = function.position[parameter.id]
+        spans.starts[position], spans.ends[position] = start + first, start + last
+
+
+def _function_name(line: str) -> str:
+    named = (_GENERIC_FUNCTION if line.startswith('"') else _FUNCTION).search(line)
+    return named[named.lastindex or 0] if named else _UNNAMED
 
 
 def _function(named: deque[Graph], line: str) -> Graph | None:
