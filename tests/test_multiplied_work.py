@@ -22,6 +22,7 @@ from opscope.analysis.structure.wiring import Kinds
 from opscope.analysis.summary_table import _ORDER, _table
 from opscope.analysis.window import convolution_taps, window_size
 from opscope.child import child_environment
+from opscope.cli.table import table
 from opscope.memory.schedule import computed_memory
 from opscope.profile.kineto.trace import read_trace
 from opscope.program import FORWARD, RECOMPUTED, ProgramBuilder, TensorType
@@ -216,3 +217,9 @@ def test_a_reader_of_its_own_process_has_a_limit_of_memory() -> None:
     script = "from opscope.child import limited; limited(0); bytearray({} << 20)"
     for size, code in ((500, 0), (3000, 1)):
         assert subprocess.run([*PYTHON, script.format(size)], env=child_environment(), capture_output=True, check=False).returncode == code
+
+
+def test_one_long_cell_does_not_make_every_row_long() -> None:
+    rows = [["x" * 10_000, "1"], *[["a", "2"]] * 1000]
+    lines = table(rows, "lr")
+    assert lines[0] == f"{'x' * 10_000}  1" and sum(map(len, lines)) < 1_000_000

@@ -195,6 +195,14 @@ def test_a_long_name_around_many_regions_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.frameworks
+def test_what_jax_calls_results_may_be_anything(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    path = tmp_path / "x.mlir"
+    path.write_text("func.func @main(%x: i32) -> (i32 {jax.result_info = 3 : i32}) { return %x : i32 }")
+    assert "results" not in opscope.load(path).attrs
+
+
+@pytest.mark.frameworks
 def test_long_names_of_modules_inside_each_other_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("jaxlib")
     path = tmp_path / "long.mlir"

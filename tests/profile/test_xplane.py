@@ -54,6 +54,13 @@ def test_the_sample_has_its_module_with_times() -> None:
     assert sum(column.values()) * 3 == pytest.approx(timed.times.device_seconds)
 
 
+@pytest.mark.parametrize("plane", [b"/host:metadata", b"/device:TPU:0"])
+def test_a_module_whose_number_is_too_long_is_not_numbered(plane: bytes) -> None:
+    module = text(4, number(1, 1) + text(2, text(2, b"jit_f(" + b"1" * 5000 + b")") + text(5, text(6, b"x"))))
+    runs = text(3, text(2, b"XLA Modules") + text(4, number(1, 1) + number(2, 0) + number(3, 5)))
+    assert not read_xplane(text(1, text(2, plane) + module + runs)).modules
+
+
 def test_a_directory_of_the_profiler_is_its_trace(tmp_path: Path) -> None:
     inner = tmp_path / "plugins" / "profile" / "2026_11_16"
     inner.mkdir(parents=True)

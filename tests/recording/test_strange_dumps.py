@@ -10,6 +10,8 @@ from support.hlo_texts import write_dump
 
 from opscope.errors import OpscopeError
 from opscope.memory.xla_files import find_reports
+from opscope.recording.dumps.autotuning import autotunings
+from opscope.recording.dumps.xla import find_steps
 from opscope.recording.kernel_code import codes_json
 from opscope.recording.reasons import notes_json
 from opscope.recording.sources import open_recording
@@ -65,3 +67,69 @@ def test_memory_reports_behind_links_that_lead_out_are_not_read(dump: Path, tmp_
 def test_a_number_that_only_looks_like_one_is_the_name_of_a_pass(dump: Path) -> None:
     with pytest.raises(OpscopeError, match="no pass '²'"):
         open_recording(dump).snapshot("²")
+
+
+def record(facts: str, *payload: str) -> str:
+    """A record of a TORCH_TRACE log."""
+    return f"V1115 09:17:14.329000 27326 torch/x.py:1] {facts}\n" + "".join(f"\t{line}\n" for line in payload)
+
+
+GRAPH = (
+    "class G(torch.nn.Module):",
+    '    def forward(self, x: "f32[4]"):',
+    '        add: "f32[4]" = torch.ops.aten.add.Tensor(x, x)',
+    "        return (add,)",
+)
+
+
+def log_of(tmp_path: Path, *records: str) -> Path:
+    path = tmp_path / "dedicated_log_torch_trace_x.log"
+    path.write_text("".join([*records, record('{"dynamo_output_graph": {}}', *GRAPH)]))
+    return path
+
+
+@pytest.mark.parametrize("name", ["[]", "{}", "3", "null"])
+def test_the_name_of_an_artifact_may_be_anything(tmp_path: Path, name: str) -> None:
+    assert len(open_recording(log_of(tmp_path, record(f'{{"artifact": {{"name": {name}}}}}')))) == 1
+
+
+@pytest.mark.parametrize("number", ["1" * 400, "Infinity", "NaN", "[]"])
+def test_the_time_of_an_event_may_be_anything(tmp_path: Path, number: str) -> None:
+    events = [f'{{"name": "bytecode_tracing", "ph": "{phase}", "ts": {number}}}' for phase in "BE"]
+    path = log_of(tmp_path, *(record('{"chromium_event": {}}', event) for event in events))
+    assert [snapshot.seconds for snapshot in open_recording(path)] == [None]
+
+
+def test_links_to_their_own_directory_are_not_followed_for_ever(tmp_path: Path) -> None:
+    """Three links can be followed in more ways than there are atoms in a stone."""
+    for number in range(3):
+        (tmp_path / f"rank_{number}").symlink_to(".")
+    with pytest.raises(OpscopeError, match="contains no compiler passes"):
+        open_recording(tmp_path)
+    (tmp_path / "before_x.py").write_text("\n".join(GRAPH))
+    assert {snapshot.module for snapshot in open_recording(tmp_path)} == {"x", "rank_0/x", "rank_1/x", "rank_2/x"}
+
+
+def profiled(*more: str, node: str = "fusion.12") -> str:
+    text = f'%{node} = f32[] fusion(), deduplicated_name=\\"same\\"'
+    return "\n".join(["instruction_profiles {", f'hlo_text: "{text}"', *more, "}", ""])
+
+
+def test_numbers_of_the_autotuner_may_be_of_any_length(dump: Path) -> None:
+    log = profiled("config_profiles {", f"scratch_bytes: {'9' * 400}", "run_time {", f"nanos: {'9' * 400}", "}", "}")
+    (dump / "autotune_logs.textproto").write_text(log)
+    (note,) = autotunings(dump)
+    assert [(each.seconds, each.scratch_bytes) for each in note.candidates] == [(0.0, 0)]
+
+
+def test_nodes_that_are_tuned_and_alike_are_no_square(dump: Path) -> None:
+    count = 2000
+    nodes = [f"fusion.{1000 + number}" for number in range(count)]
+    lines = [f'  %{node} = f32[] fusion(), deduplicated_name="same"' for node in nodes]
+    find_steps(dump)[0][-1].path.write_text("\n".join(["HloModule jit_step", "", "ENTRY %main {", *lines, "}", ""]))
+    log = dump / "autotune_logs.textproto"
+    log.write_text(profiled(node=nodes[0]))
+    assert [len(note.same) for note in autotunings(dump)] == [count - 1]
+    log.write_text("".join(profiled(node=node) for node in nodes))
+    with pytest.raises(OpscopeError, match=r"dump: unpacks to more than 64\.0 MB"):
+        autotunings(dump)

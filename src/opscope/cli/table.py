@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from opscope.terminal import one_line
 
+_WIDEST = 400
+"""Characters. A longer cell moves the rest of its own row: if it were a column's width, every row would be as long."""
+
 
 def table(rows: Iterable[Sequence[str]], right: str = "") -> list[str]:
-    """Lines with columns as wide as their widest cell. `right` has a letter per column: "r" aligns it to the right ("lrr")."""
+    """Lines with columns as wide as their widest cell, up to a limit. `right` has a letter per column: "r" aligns it right ("lrr")."""
     cells = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = [min(max(map(len, column)), _WIDEST) for column in zip(*cells, strict=True)]
     alignments = [str.rjust if right[i : i + 1] == "r" else str.ljust for i in range(len(widths))]
     lines = ("  ".join(align(cell, width) for align, cell, width in zip(alignments, row, widths, strict=True)) for row in cells)
     return [line.rstrip() for line in lines]

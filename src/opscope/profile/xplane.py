@@ -19,7 +19,7 @@ from opscope.protobuf.xplane import XPLANE, RawEvent, about_line, changing_stats
 
 _WANTED = ("hlo_op", "hlo_module", "program_id", "run_id", "cuda_graph_node_id", "name")
 _METADATA_PLANE = "/host:metadata"
-_NUMBERED = re.compile(r"(.*)\((\d+)\)")
+_NUMBERED = re.compile(r"(.*)\(([0-9]{1,20})\)")
 """`jit_step(18572)`: a module's name and its id."""
 _PATTERNS = ("*.xplane.pb", "plugins/profile/*/*.xplane.pb", "profile/plugins/profile/*/*.xplane.pb")
 _BEGINNING = re.compile(

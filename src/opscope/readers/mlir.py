@@ -258,7 +258,9 @@ def _result_paths(function: Any) -> list[str]:
     if "res_attrs" not in function.attributes:
         return []
     results = list(function.attributes["res_attrs"])
-    return [each["jax.result_info"].value for each in results] if all("jax.result_info" in each for each in results) else []
+    texts = [getattr(each["jax.result_info"], "value", None) for each in results if "jax.result_info" in each]
+    names = [text for text in texts if isinstance(text, str)]
+    return names if len(names) == len(results) else []
 
 
 class _Block:

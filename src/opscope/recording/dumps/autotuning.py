@@ -25,6 +25,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opscope.errors import in_source
+from opscope.limits import Budget
 from opscope.quantities import short_bytes, short_seconds
 from opscope.recording.dumps.own_files import own_files
 from opscope.recording.dumps.xla import find_steps
@@ -35,6 +37,9 @@ _LINE = re.compile(r'\s*(?:(?P<open>\w+)\s*\{|(?P<close>\})|(?P<name>\w+):\s*(?:
 _STATEMENT = re.compile(r"\s*(?:ROOT )?%?(?P<node>\S+) = .*?\s(?P<op>[\w-]+)\(")
 _LIKE = re.compile(r'deduplicated_name=\\?"(?P<name>[^"\\]+)')
 _MOST_OPEN = 100
+_NAME = 100
+"""Bytes of a name. Of the nodes that are alike, one is tuned; a log that tunes all of them has the square of their number."""
+_MOST_DIGITS = 18
 
 Message = dict[str, list[Any]]
 
@@ -158,24 +163,46 @@ def autotunings(directory: Path) -> list[Autotuning]:
         if match := _OWN_TEXT.fullmatch(path.name):
             own[match["node"]].append(match["module"])
     last = {step.module: step.path for step in find_steps(directory)[0]}
-    texts = {module: _statements(path) for module, path in last.items()}
-    return [note for profile in profiles for note in _autotunings(profile, chosen, own, texts)]
+    texts = {module: _Text.of(_statements(path)) for module, path in last.items()}
+    budget = Budget(sum(path.stat().st_size for path in paths))
+    with in_source(str(directory)):
+        return [note for profile in profiles for note in _autotunings(profile, chosen, own, texts, budget)]
+
+
+class _Text(NamedTuple):
+    """The fusions and library calls of a module."""
+
+    ops: Mapping[str, str]
+    alike: Mapping[str, list[str]]
+    """Those that take the configuration of a node, by its name."""
+
+    @classmethod
+    def of(cls, nodes: Mapping[str, tuple[str, str]]) -> _Text:
+        alike: dict[str, list[str]] = defaultdict(list)
+        for name, (_, like) in nodes.items():
+            alike[like].append(name)
+        return cls({name: op for name, (op, _) in nodes.items()}, alike)
+
+
+_NO_TEXT = _Text({}, {})
 
 
 def _autotunings(
-    profile: Message, chosen: Mapping[str, str], own: Mapping[str, list[str]], texts: Mapping[str, Mapping[str, tuple[str, str]]]
+    profile: Message, chosen: Mapping[str, str], own: Mapping[str, list[str]], texts: Mapping[str, _Text], budget: Budget
 ) -> Iterator[Autotuning]:
     text = _text(profile, "hlo_text")
     statement, like = _STATEMENT.match(text), _LIKE.search(text)
     if statement is None:
         return
     node, op = statement["node"], statement["op"]
-    modules = list(dict.fromkeys(own.get(node, ()))) or [name for name, nodes in texts.items() if nodes.get(node, ("",))[0] == op]
+    modules = list(dict.fromkeys(own.get(node, ()))) or [name for name, nodes in texts.items() if nodes.ops.get(node) == op]
     choice = chosen.get(_text(profile, "hlo_fingerprint"), "")
     candidates = tuple(sorted(_candidates(profile), key=lambda each: (each.seconds is None, each.seconds or 0)))
     for module in modules:
-        equal = [name for name, (_, other) in texts.get(module, {}).items() if like and other == like["name"] and name != node]
-        yield Autotuning(module, node, tuple(equal), choice, candidates, len(modules))
+        alike = texts.get(module, _NO_TEXT).alike.get(like["name"], []) if like else []
+        budget.take(_NAME * len(alike))
+        equal = tuple(name for name in alike if name != node)
+        yield Autotuning(module, node, equal, choice, candidates, len(modules))
 
 
 def _candidates(profile: Message) -> Iterator[Candidate]:
@@ -253,4 +280,4 @@ def _text(message: Message, name: str) -> str:
 
 def _number(message: Message, name: str) -> float:
     text = _text(message, name)
-    return float(text) if text.isdecimal() else 0.0
+    return float(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else 0.0

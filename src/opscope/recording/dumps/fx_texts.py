@@ -59,12 +59,13 @@ _MOST_INPUTS = 1 << 20
 
 def is_dump(directory: Path, names: Iterable[str]) -> bool:
     names = list(names)
+    ranks = [path for name in names if _RANK.fullmatch(name) and (path := directory / name).is_dir()]
+    return _has_texts(directory, names) or any(_has_texts(rank, (path.name for path in rank.iterdir())) for rank in ranks)
+
+
+def _has_texts(directory: Path, names: Iterable[str]) -> bool:
     texts = [name for name in names if any(kind.fullmatch(name) for kind in (_COMPILED, _STEP, _NUMBERED))]
-    return any(_is_text(directory / name) for name in texts) or any(
-        is_dump(directory / rank, (each.name for each in (directory / rank).iterdir()))
-        for rank in names
-        if _RANK.fullmatch(rank) and (directory / rank).is_dir()
-    )
+    return any(_is_text(directory / name) for name in texts)
 
 
 def read_dump(directory: Path, progress: Progress | None = None) -> Recording:

@@ -154,6 +154,8 @@ def _kind(facts: dict[str, Any]) -> str:
     """The kind of a record: its first key, or the name of its artifact."""
     artifact = facts.get("artifact")
     name = artifact.get("name") if isinstance(artifact, dict) else next(iter(facts), "")
+    if not isinstance(name, str):
+        return "other"
     return name if name in _STAGES or name in ("dynamo_start", *_OTHERS) else "other"
 
 
@@ -221,7 +223,7 @@ class _Times:
         try:
             event = json.loads(payload)
             stage, phase, microseconds = _STAGE_OF_EVENT[event["name"]], event["ph"], float(event["ts"])
-        except (ValueError, RecursionError, KeyError, TypeError):  # another event, or a damaged one
+        except (ValueError, RecursionError, KeyError, TypeError, OverflowError):  # another event, or a damaged one
             return
         if phase == "B":
             self._started[number, stage] = microseconds
