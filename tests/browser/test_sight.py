@@ -194,17 +194,22 @@ def test_the_context_menu_is_next_to_its_box(compiled: Viewer) -> None:
     assert not menu["x"] < x < menu["x"] + menu["width"]
 
 
-def test_a_small_window_gives_the_room_of_the_outline_to_the_graph(open_file: Open) -> None:
-    """Both halves of a step are in sight, and the map; a larger window has the outline."""
+def test_a_small_window_gives_the_room_of_the_panels_to_both_halves(open_file: Open) -> None:
+    """The details are there for what is selected; a larger window has them, and the outline."""
     program = load("demo:train_step")
     small = open_file(program, viewport={"width": 900, "height": 700})
-    assert {"outline", "details"} & set(small.state()["panels"]) == {"details"}
-    assert small.page.locator("canvas.graph").bounding_box()["width"] > 600
+    assert not {"outline", "details"} & set(small.state()["panels"])
+    assert small.page.locator("canvas.graph").bounding_box()["width"] == 900
     assert small.page.get_by_role("img", name="Map of the whole graph").is_visible()
     chart = small.page.get_by_role("img", name="Map of the whole graph").bounding_box()
     graph = small.page.locator("canvas.graph").bounding_box()
     assert chart["width"] <= 0.16 * graph["width"] + 1 and chart["height"] <= 0.16 * graph["height"] + 1
+    small.search("op:dot")
+    assert "details" in small.key("Enter")["panels"]
+    assert "details" not in small.key("Escape", "Escape", "Escape")["panels"]
+    assert "details" in small.key("i")["panels"]
     assert "outline" in small.key("o")["panels"]
+    assert "details" in open_file(network(), viewport={"width": 900, "height": 700}).state()["panels"]
     assert {"outline", "details"} <= set(open_file(program).state()["panels"])
 
 

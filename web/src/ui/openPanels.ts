@@ -27,10 +27,13 @@ export class OpenPanels {
 
   /** Those of a page that nobody has touched. */
   private get fresh(): readonly PanelName[] {
-    const { compact, hasOutline, dock, table } = this.session.options;
+    const { view, options } = this.session;
+    const { compact, hasOutline, dock, table } = options;
+    // A small window has no room for both halves and a panel: it is there for what is selected.
+    const givesWay = !hasOutline && view.forwardBackward && view.selection.length === 0;
     const isOpen = {
       outline: !compact && hasOutline === true,
-      details: !compact,
+      details: !compact && !givesWay,
       table: table !== undefined,
       memory: dock === "memory",
       cost: dock === "cost",

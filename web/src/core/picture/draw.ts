@@ -15,6 +15,7 @@ import { fitToScreen } from "../view/initial/fitToScreen";
 import { reveal } from "../view/reveal";
 import { halvesOf, isTooDeep } from "../view/twoHalves/halves";
 import { isLargeView, isNextStep, placesBefore, stepsTo } from "./continuity";
+import { bothInSight } from "./bothInSight";
 import { columnsOf, inBestColumns } from "./columns";
 import { labelled } from "./labels";
 import { sized } from "./sizes";
@@ -33,6 +34,11 @@ export function draw(program: ProgramData, request: PictureRequest, context: Dra
 function arrange(program: ProgramData, { fill, ...request }: PictureRequest, context: DrawContext): Arrangement {
   const arrangement = arrangeInRoom(program, request, context);
   if (!fill || arrangement.closed.length > 0) return arrangement;
+  const narrow = bothInSight(arrangement, fill, (closed) => {
+    const asked = { ...request, spec: { ...request.spec, closed: [...(request.spec.closed ?? []), ...closed] } };
+    return arrangeChosen(chooseAt(program, asked, context), { ...context, before: arrangement });
+  });
+  if (narrow !== arrangement) return { ...narrow, request };
   return { ...filling(program, request, arrangement, fill, context), request };
 }
 
