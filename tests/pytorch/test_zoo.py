@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import opscope
+
 ZOO = Path(__file__).resolve().parents[2] / "benchmarks" / "zoo"
 sys.path.append(str(ZOO))
 
@@ -41,3 +43,23 @@ def test_jax_programs_give_a_graph_at_every_stage(name: str) -> None:
     entry = next(entry for entry in jax_zoo.entries(quick=False) if entry.name == name)
     row = jax_checks.check(*entry.make())
     assert set(row["stages"].values()) == {"ok"} and not row.get("wrong")
+
+
+@pytest.mark.parametrize(
+    ("name", "notes"),
+    [
+        ("longt5", ["Exported with an attention_mask of ones and use_cache=False, because "]),
+        ("rwkv", ["Exported with use_cache=False, because AOTAutograd could not "]),
+        ("sew-d", []),
+    ],
+)
+def test_a_joint_graph_is_made_in_the_way_that_torch_allows(name: str, notes: list[str]) -> None:
+    """These were refused. The last changes the result of a softmax in place, in a function with a backward of its own."""
+    import torch_zoo
+
+    model, args, kwargs = torch_zoo.make("transformers", name)
+    joint = opscope.capture(model, *args, stage="joint", **kwargs)
+    gradients = [node for node in joint.main if node.role == "gradient" and node.inputs]
+    assert len(gradients) > 30 and not {"use_cache"} & {node.attrs.get("name") for node in joint.main.parameters}
+    exported = [note for note in joint.attrs.get("notes", ()) if note.startswith("Exported")]
+    assert [note[: len(start)] for note, start in zip(exported, notes, strict=True)] == notes

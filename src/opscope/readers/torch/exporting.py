@@ -16,6 +16,7 @@ from opscope.readers.torch.caches import caches_registered
 from opscope.readers.torch.undisturbed import same_settings, same_state
 
 _SENTENCE_END = re.compile(r"(?<=[\w)\]>'\"`])\.\s+(?=[A-Z(])")
+WITHOUT_CACHE = "with use_cache=False"
 _DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "UserError")
 
 
@@ -76,11 +77,11 @@ def exported_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any = N
 def _other_ways(module: Any, asked: _Way, error: Exception) -> Iterator[_Way]:
     """What may work where the way that was asked for does not. Each keeps what the ones before it changed for good reason."""
     way = asked
-    if "Cache" in str(error) and _takes(module, "use_cache"):
-        shapes = asked.dynamic_shapes
-        if isinstance(shapes, Mapping):
-            shapes = {**shapes, "use_cache": None}
-        way = _Way({**asked.kwargs, "use_cache": False}, shapes, asked.strict, "with use_cache=False")
+    if "'NoneType' object" in str(error) and (mask := _mask(module, asked.kwargs)) is not None:
+        way = _with(way, "attention_mask", mask, "with an attention_mask of ones")
+        yield way
+    if ("Cache" in str(error) or way is not asked) and takes(module, "use_cache") and "use_cache" not in asked.kwargs:
+        way = _with(way, "use_cache", False, WITHOUT_CACHE if way is asked else "use_cache=False")
         yield way
     if asked.dynamic_shapes is not None:
         yield way._replace(dynamic_shapes=None, words=_and(way.words, "without dynamic_shapes, for the sizes of these inputs only"))
@@ -90,11 +91,28 @@ def _other_ways(module: Any, asked: _Way, error: Exception) -> Iterator[_Way]:
         yield way._replace(strict=True, words=_and(way.words, "with strict=True"))
 
 
+def _with(way: _Way, keyword: str, value: Any, words: str) -> _Way:
+    shapes = {**way.dynamic_shapes, keyword: None} if isinstance(way.dynamic_shapes, Mapping) else way.dynamic_shapes
+    return way._replace(kwargs={**way.kwargs, keyword: value}, dynamic_shapes=shapes, words=_and(way.words, words))
+
+
+def _mask(module: Any, kwargs: Mapping[str, Any]) -> Any:
+    """What models of transformers make themselves of token ids, except when they are exported (LongT5)."""
+    import torch
+
+    ids = kwargs.get("input_ids")
+    return (
+        torch.ones_like(ids)
+        if isinstance(ids, torch.Tensor) and takes(module, "attention_mask") and "attention_mask" not in kwargs
+        else None
+    )
+
+
 def _and(words: str, more: str) -> str:
     return f"{words} and {more}" if words else more
 
 
-def _takes(module: Any, keyword: str) -> bool:
+def takes(module: Any, keyword: str) -> bool:
     try:
         parameters = inspect.signature(module.forward).parameters
     except (TypeError, ValueError):

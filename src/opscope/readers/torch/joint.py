@@ -9,6 +9,7 @@ from opscope.errors import OpscopeError
 from opscope.program import BACKWARD, DIRECTION_ATTR, Link, Program, ProgramBuilder, ValueRef
 from opscope.readers.torch.export import about_ranges, own_result_names, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
+from opscope.readers.torch.kept_functions import KeptFunctions
 from opscope.readers.torch.names import about_modules
 from opscope.readers.torch.opaque_backward import custom_operators, opaque_backward
 from opscope.readers.torch.untrained import untrained_in
@@ -17,12 +18,16 @@ ENTRY = "main"
 GRADIENT_OF = "gradient_of"
 
 
-def program_of_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None, name: str) -> Program:
-    """The joint graph of an exported program."""
-    return traced_joint(exported, args, kwargs, name)[1]
+def program_of_joint(
+    exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None, name: str, kept: KeptFunctions | None = None
+) -> Program:
+    """The joint graph of an exported program, with the functions that were kept for it."""
+    return traced_joint(exported, args, kwargs, name, kept)[1]
 
 
-def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None, name: str) -> tuple[Any, Program]:
+def traced_joint(
+    exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | None, name: str, kept: KeptFunctions | None = None
+) -> tuple[Any, Program]:
     """The joint graph as torch has it, and its program. Tangents are the gradients that arrive from whatever follows the module.
 
     If sizes are symbolic, or if there are no example inputs (`args` is None), the export's own fake inputs are traced."""
@@ -31,6 +36,8 @@ def traced_joint(exported: Any, args: tuple[Any, ...] | None, kwargs: dict[str, 
     except ImportError:
         raise OpscopeError("stage='joint' needs torch 2.9 or later; stage='autograd' works with this one") from None
     module = plain_module(exported)
+    if kept:
+        kept.restore(module)
     if args is None or exported.range_constraints:
         args, kwargs = _fake_inputs(exported)
     opaque = ""

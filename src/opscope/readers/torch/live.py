@@ -14,8 +14,9 @@ from opscope.program import Program
 from opscope.readers.mistakes import check_spelling, takes_stage
 from opscope.readers.torch import autograd, export
 from opscope.readers.torch.checkpointed import CHECKPOINTED, noticed
-from opscope.readers.torch.exporting import Exported, exported_module, module_name, refuse_lazy
+from opscope.readers.torch.exporting import WITHOUT_CACHE, exported_module, module_name, refuse_lazy, takes
 from opscope.readers.torch.input_hints import input_mistake, input_names, with_tensors
+from opscope.readers.torch.kept_functions import KeptFunctions, kept_functions
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.undisturbed import runs, same_settings, same_state, undisturbed
@@ -77,20 +78,17 @@ def capture(obj: Any, *args: Any, stage: Any = None, dynamic_shapes: Any = None,
 
         return program_of_run(obj, args, kwargs, module_name(obj))
     if stage == "joint":
-        with (
-            noticed(obj) as checkpointed,
-            exported_module(obj, args, kwargs, dynamic_shapes, strict) as exported,
-            same_settings(),
-            same_state(obj, args, kwargs),
-        ):
-            if exported.program is not None:
-                names = sorted(set(checkpointed))
-                program = _noted(_joint(exported.program, args, exported.kwargs, module_name(obj)), exported)
-                return replace(program, attrs={**program.attrs, CHECKPOINTED: names}) if names else program
-        hint = input_mistake(args)
-        if hint and not runs(obj, args, kwargs):
-            raise OpscopeError(f"{module_name(obj)}: {hint}. {exported.refusal}")
-        raise OpscopeError(f"{exported.refusal} A joint graph needs torch.export; stage='autograd' uses a real run instead.")
+        try:
+            return _joint_of_module(obj, args, kwargs, dynamic_shapes, strict)
+        except OpscopeError as error:  # backward through a cache that the model changes in place (RWKV)
+            if "inplace operation" not in str(error) or "use_cache" in kwargs or not takes(obj, "use_cache"):
+                raise
+            refused = error
+        try:
+            program = _joint_of_module(obj, args, {**kwargs, "use_cache": False}, dynamic_shapes, strict)
+        except OpscopeError:
+            raise refused from None
+        return _noted(program, f"Exported {WITHOUT_CACHE}, because {str(refused).partition(';')[0]}.", frozenset(["use_cache"]))
     return _forward(obj, args, kwargs, dynamic_shapes, strict)
 
 
@@ -138,7 +136,7 @@ def _module_of(function: Any) -> Any:
 def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Program:
     with exported_module(module, args, kwargs, dynamic_shapes, strict) as exported:
         if exported.program is not None:
-            program = _noted(export.program_of_exported(exported.program, module_name(module)), exported)
+            program = _noted(export.program_of_exported(exported.program, module_name(module)), exported.note, exported.added)
             cut = cut_parameters(exported.program)
             return replace(program, attrs={**program.attrs, "notes": [*program.attrs.get("notes", ()), cut]}) if cut else program
     from opscope.readers.torch.eager import program_of_run
@@ -148,13 +146,48 @@ def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: b
     return program
 
 
-def _noted(program: Program, exported: Exported) -> Program:
-    """The program, with a note if torch.export took it only in another way than asked. What was passed for that alone is not shown."""
-    if not exported.note:
+def _joint_of_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool) -> Program:
+    """Functions with a backward of their own are kept if torch.export can; otherwise a note says that they are not."""
+    with kept_functions(keeps=True) as kept:
+        try:
+            return _noted(_traced_joint(module, args, kwargs, dynamic_shapes, strict, kept), kept.note(), frozenset())
+        except OpscopeError as error:
+            if not kept.names:
+                raise
+            refused = error
+    with kept_functions(keeps=False) as kept:
+        try:
+            return _noted(_traced_joint(module, args, kwargs, dynamic_shapes, strict, kept), kept.note(), frozenset())
+        except OpscopeError:
+            raise refused from None
+
+
+def _traced_joint(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool, kept: KeptFunctions) -> Program:
+    with (
+        noticed(module) as checkpointed,
+        exported_module(module, args, kwargs, dynamic_shapes, strict) as exported,
+        same_settings(),
+        same_state(module, args, kwargs),
+    ):
+        if exported.program is not None:
+            names = sorted(set(checkpointed))
+            program = _joint(exported.program, args, exported.kwargs, module_name(module), kept)
+            program = _noted(program, exported.note, exported.added)
+            return replace(program, attrs={**program.attrs, CHECKPOINTED: names}) if names else program
+    hint = input_mistake(args)
+    if hint and not runs(module, args, kwargs):
+        raise OpscopeError(f"{module_name(module)}: {hint}. {exported.refusal}")
+    raise OpscopeError(f"{exported.refusal} A joint graph needs torch.export; stage='autograd' uses a real run instead.")
+
+
+def _noted(program: Program, note: str, passed: frozenset[str]) -> Program:
+    """The program, with a note if torch took it only in another way than asked. What was passed for that alone is not shown unless it is
+    used."""
+    if not note:
         return program
-    attrs = {**program.attrs, "notes": [exported.note, *program.attrs.get("notes", ())]}
+    attrs = {**program.attrs, "notes": [note, *program.attrs.get("notes", ())]}
     main = program.main
-    added = {node.id for node in main.parameters if node.role == "input" and node.attrs.get("name", node.id) in exported.added}
+    added = {node.id for node in main.parameters if node.role == "input" and node.attrs.get("name", node.id) in passed}
     if added := added - main.users.keys():
         main = replace(main, nodes=tuple(node for node in main if node.id not in added))
     return replace(program, attrs=attrs, graphs=MappingProxyType({**program.graphs, main.name: main}))
@@ -184,7 +217,7 @@ def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
     return program
 
 
-def _joint(exported: Any, args: Any, kwargs: Any, name: str) -> Program:
+def _joint(exported: Any, args: Any, kwargs: Any, name: str, kept: KeptFunctions | None = None) -> Program:
     from opscope.readers.torch.joint import program_of_joint
 
-    return program_of_joint(exported, args, kwargs, name or export.root_class(exported.graph_module) or "joint")
+    return program_of_joint(exported, args, kwargs, name or export.root_class(exported.graph_module) or "joint", kept)

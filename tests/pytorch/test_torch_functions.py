@@ -1,0 +1,155 @@
+"""Joint graphs of modules that call functions with a backward of their own (torch.autograd.Function)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.autograd import Function
+
+import opscope
+from opscope.program import BACKWARD_OF
+
+pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
+
+
+class Reversed(Function):
+    """Its result is a view of its operand."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, by: float) -> torch.Tensor:
+        ctx.by = by
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        return -gradient * ctx.by, None
+
+
+class Rounded(Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return torch.round(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient.sin()
+
+
+class MaskedSoftmax(Function):
+    """It changes the result of its softmax in place, which autograd could not differentiate."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        result = torch.softmax(x, -1).masked_fill_(mask, 0)
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        (result,) = ctx.saved_tensors
+        return torch._softmax_backward_data(gradient, result, -1, result.dtype), None
+
+
+class Several(Function):
+    @staticmethod
+    def forward(x: torch.Tensor, y: torch.Tensor, by: int) -> Any:
+        return x * y * by, None, x + y
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs[:2])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor, _: None, other: torch.Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        return gradient.cos() * y, other.sin() * x, None
+
+
+class Changing(Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient.sin()
+
+
+class Calling(nn.Module):
+    def __init__(self, call: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.call = call
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.call(self.linear(x))
+
+
+def several(x: torch.Tensor) -> torch.Tensor:
+    product, _, total = Several.apply(x, x.tanh(), 3)
+    return product + total
+
+
+CALLS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a view": lambda x: Reversed.apply(x, 2.0).tanh(),
+    "twice": lambda x: Rounded.apply(Rounded.apply(x)),
+    "in place inside": lambda x: MaskedSoftmax.apply(x, x > 0),
+    "several results": several,
+    "changes its operand": lambda x: Changing.apply(x * 1).tanh(),
+}
+_VIEWS = {"aten.view.default", "aten.detach.default", "aten.alias.default"}
+
+
+def operations(names: Any) -> Counter[str]:
+    return Counter(name for name in names if name not in _VIEWS)
+
+
+@pytest.mark.parametrize("name", list(CALLS))
+def test_a_function_has_its_own_backward_in_a_joint_graph(name: str) -> None:
+    """It had the derivative of its forward: a reversed gradient was not reversed, a straight-through one was zero. The truth is what
+    AOTAutograd traces of the module itself, without torch.export."""
+    from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
+
+    module, x = Calling(CALLS[name]), torch.rand(2, 4)
+    program = opscope.capture(module, x, stage="joint")
+    with ExitStack() as tracing:
+        graph = aot_export_joint_with_descriptors(tracing, module, (x,)).graph_module.graph
+        traced = [str(node.target) for node in graph.nodes if node.op == "call_function" and "getitem" not in str(node.target)]
+    assert operations(node.op for node in program.main if node.role == "op") == operations(traced)
+    assert not program.attrs.get("notes")
+    backward = [node for node in program.main if node.op in ("aten.neg.default", "aten.sin.default", "aten.cos.default")]
+    assert all(any(link.kind == BACKWARD_OF for link in node.links) for node in backward)
+
+
+def test_a_capture_leaves_functions_as_they_were() -> None:
+    apply = Function.__dict__["apply"]
+    opscope.capture(Calling(CALLS["twice"]), torch.rand(2, 4), stage="joint")
+    assert Function.__dict__["apply"] is apply
+    assert Rounded.apply(torch.tensor(1.6)) == 2 and not hasattr(torch.ops.opscope_function, "Rounded_0")
+
+
+def test_a_function_that_is_not_kept_is_said_to_have_the_backward_of_its_forward() -> None:
+    """Operators take no symbolic sizes that could be passed on."""
+
+    class Scaled(Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor, by: int) -> torch.Tensor:
+            return x.sin() * by
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+            return gradient, None
+
+    module, rows = Calling(lambda x: Scaled.apply(x, x.shape[0])), {"x": {0: torch.export.Dim("rows")}}
+    fixed = opscope.capture(module, torch.rand(2, 4), stage="joint")
+    dynamic = opscope.capture(module, torch.rand(2, 4), stage="joint", dynamic_shapes=rows)
+    assert "notes" not in fixed.attrs and not any("cos" in node.op for node in fixed.main)
+    assert any("cos" in node.op for node in dynamic.main)
+    assert dynamic.attrs["notes"][0] == "The backward of Scaled is not its own, but that of the operations of its forward."
