@@ -37,14 +37,9 @@ class CalledValues:
     @cached_property
     def _callers(self) -> dict[str, tuple[Graph, Node]]:
         """The node that calls a graph, if it is the only one."""
-        callers = {}
-        for name, keys in self._program.callers.items():
-            graph = self._program[keys[0][0]]
-            node = graph[keys[0][1]]
-            control = facts_of(node.op).control
-            if len(keys) == 1 and (control == "call" or control in LOOPS):
-                callers[name] = (graph, node)
-        return callers
+        calls = ((graph, node) for graph in self._program for node in graph.calling if node.calls)
+        callers = {called: call for call in calls for called in call[1].calls if len(self._program.callers[called]) == 1}
+        return {name: call for name, call in callers.items() if (control := facts_of(call[1].op).control) == "call" or control in LOOPS}
 
     def receives(self, graph: Graph) -> bool:
         """Whether the parameters of a graph are values of one caller."""

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from opscope.program import Details, Frame, Path
+from opscope.program import Details, Frame, Graph, NodeColumns, Path, details_of
 
 
 class Kind(NamedTuple):
@@ -45,9 +45,24 @@ class Descriptions:
         """What has a number, so that no other details get its identity."""
         self._commons: dict[Hashable, int] = {}
         """By what details have in common that differ in one text, their kind."""
+        self._of_columns: dict[int, tuple[NodeColumns, array[int]]] = {}
+        """What was found for large graphs, by their identity: everything that encodes a program asks again."""
 
-    def numbers(self, details: Sequence[Details]) -> array[int]:
-        """The number of each of these details."""
+    def of(self, graph: Graph) -> array[int]:
+        """The number of each node's details."""
+        nodes = graph.nodes
+        if not isinstance(nodes, NodeColumns):
+            return self._of(details_of(nodes))
+        known = self._of_columns.get(id(nodes))
+        if known is None:
+            known = self._of_columns[id(nodes)] = nodes, self._of(nodes.details)
+        return known[1]
+
+    def forget_graphs(self) -> None:
+        """Forget what was found for graphs that nobody asks for again."""
+        self._of_columns.clear()
+
+    def _of(self, details: Sequence[Details]) -> array[int]:
         known, keys = self._numbers, list(map(id, details))
         try:
             return array("i", map(known.__getitem__, keys))

@@ -17,7 +17,7 @@ from opscope.analysis.directions import directions
 from opscope.analysis.index_ops import POSITION_AND_MASK, index_ops
 from opscope.analysis.recomputed_parts import recomputed_parts, shared_prefix
 from opscope.analysis.structure import STRUCTURE, within_half
-from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Frame, Graph, Path, Program, details_of
+from opscope.program import BACKWARD, DIRECTION_ATTR, FORWARD, RECOMPUTED, Frame, Graph, Path, Program
 from opscope.readers.torch.tags import CLUSTER, PARTITION
 
 MODULE = "module"
@@ -104,7 +104,7 @@ class GroupTrees:
         trees = (self._module, self._lines, self._ops)
         for tree in (*trees, *self._declared):
             tree.start_graph(number)
-        details = self._descriptions.numbers(details_of(graph.nodes))
+        details = self._descriptions.of(graph)
         kinds = list(map(self._descriptions.kind_of.__getitem__, details))
         self._places += map(self._place, islice(self._descriptions.kinds, len(self._places), None))
         scopes = list(map(self._descriptions.scopes.__getitem__, details))

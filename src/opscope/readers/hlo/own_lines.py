@@ -54,13 +54,13 @@ def _part(read: Callable[[], str], number: int, count: int) -> str:
 def _spans(program: Program, text: str) -> dict[str, Spans]:
     graph = program.main
     spans = {each.name: Spans.none(len(each)) for each in program}
-    position, (starts, ends) = graph.position, spans[graph.name]
+    starts, ends = spans[graph.name]
     for match in _LINE.finditer(text):
         computation, name = match.group(1, 3)
         if name is None:
             graph = program.graphs.get(computation, graph)
-            position, (starts, ends) = graph.position, spans[graph.name]
-        elif (place := position.get(name)) is not None:
+            starts, ends = spans[graph.name]
+        elif (place := graph.position.get(name)) is not None:  # not asked of a large graph whose lines are not in the text
             starts[place], ends[place] = match.span(2)
     return spans
 

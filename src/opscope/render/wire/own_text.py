@@ -8,7 +8,7 @@ from itertools import compress, islice, repeat
 from operator import lt, sub
 
 from opscope.analysis.descriptions import Descriptions
-from opscope.program import Details, Graph, Node, NodeColumns, OwnText, Program, details_of
+from opscope.program import Details, Graph, Node, NodeColumns, OwnText, Program
 from opscope.readers.located_text import KnownLines, LocatedText
 from opscope.recording.store.line_templates import NAME_MARK, LineTemplates, text_values
 from opscope.render.wire.sections import Interner, SectionWriter
@@ -36,7 +36,7 @@ class TextWriter:
             return
         numbers = self._of_content[content] = []
         for graph in program:
-            details = descriptions.numbers(details_of(graph.nodes))
+            details = descriptions.of(graph)
             known = text.known.get(graph.name) if isinstance(text, LocatedText) else None
             if known is not None and isinstance(graph.nodes, NodeColumns) and known.nodes.ids is graph.nodes.ids:
                 numbers += self._of_known(known, graph.nodes, descriptions, details)

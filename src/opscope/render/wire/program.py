@@ -31,7 +31,6 @@ from opscope.program import (
     TensorType,
     calls_of,
     control_of,
-    details_of,
     inputs_of,
     links_of,
 )
@@ -105,6 +104,7 @@ class ProgramWriter:
         facts = {name: self.facts[json_text(fact)] for name, fact in facts_of(program, hierarchies.values()).items()}
         if self.own_text is not None:
             self.own_text.add(content, program, self._descriptions)
+        self._descriptions.forget_graphs()
         head = {"name": program.name, "entry": list(program.graphs).index(program.entry)}
         self.programs[content] = {**head, "graphs": graphs, "groupings": list(hierarchies), "facts": facts}
 
@@ -151,7 +151,7 @@ class ProgramWriter:
         ops, roles = list(graph.ops), list(graph.roles)
         calls, links, control = calls_of(nodes), links_of(nodes), control_of(nodes)
         descriptions = self._descriptions
-        details = descriptions.numbers(details_of(nodes))
+        details = descriptions.of(graph)
         kinds = list(map(descriptions.kind_of.__getitem__, details))
         described = descriptions.kinds
         decided = list(zip(kinds, ops, roles, repeat(has_kinds, len(ops)), strict=True))
