@@ -15,6 +15,8 @@ _BUSY = 10
 """On a busy machine, time passes without work: it is CPU seconds that are limited, and time ten times as much."""
 _OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL) if hasattr(signal, "SIGXCPU") else ()
 _MEMORY, _MEMORY_PER_BYTE = 2 << 30, 200
+_MEMORY_PER_CORE = 16 << 20
+"""Libraries start a thread for each of a machine's cores, and its stack counts in whole."""
 _ADDRESSES = 8 << 30
 """More than memory: libraries reserve addresses for each of a machine's cores."""
 
@@ -49,7 +51,8 @@ def limited(size: int) -> None:
 
         most = _MEMORY_PER_BYTE * size
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES + most, _ADDRESSES + most))
-        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY + most, _MEMORY + most))
+        memory = _MEMORY + _MEMORY_PER_CORE * (os.cpu_count() or 1) + most
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CPU, (_seconds(size), _seconds(size)))
 
 
