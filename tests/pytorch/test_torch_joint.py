@@ -327,6 +327,33 @@ def test_operations_in_place_keep_their_backward_and_their_module() -> None:
     assert None not in of.values()
 
 
+class Counted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.steps, self.chosen = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4)
+        self.threshold = nn.Parameter(torch.rand(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        steps = self.steps(x).long()
+        chosen = self.chosen(x).argmax(-1)
+        return (self.layer(x) * steps).masked_fill(x > self.threshold, 0.0)[chosen % 3]
+
+
+@pytest.mark.parametrize("stage", ["forward", "joint", "autograd"])
+def test_integers_that_cut_a_parameter_off_are_named_with_their_line(stage: str) -> None:
+    """A joint graph named these parameters without a reason, and the graph for inference did not."""
+    notes = opscope.capture(Counted(), torch.rand(3, 4), stage=stage).attrs["notes"]
+    first = Counted.forward.__code__.co_firstlineno
+    lines = {"threshold": f"(bool, test_torch_joint.py:{first + 3})"}
+    lines |= {f"steps.{part}": f"(int64, test_torch_joint.py:{first + 1})" for part in ("weight", "bias")}
+    lines |= {f"chosen.{part}": f"(int64, test_torch_joint.py:{first + 2})" for part in ("weight", "bias")}
+    assert notes == [f"5 of 7 parameters get no gradient: {', '.join(' '.join(each) for each in _in_order(notes[0], lines))}"]
+
+
+def _in_order(note: str, lines: dict[str, str]) -> list[tuple[str, str]]:
+    return sorted(lines.items(), key=lambda each: note.find(each[0]))
+
+
 class OnViews(nn.Module):
     def __init__(self) -> None:
         super().__init__()

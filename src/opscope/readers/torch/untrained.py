@@ -47,14 +47,14 @@ def _cut_at(by: str, frames: tuple[Frame, ...]) -> str:
 
 
 def _cut_in_graph(placeholder: Any) -> str:
-    """What cuts off the gradient of a parameter in an exported graph: the first detach, or region without gradients, that its value
-    reaches. A parameter that nothing uses is not used."""
+    """What cuts off the gradient of a parameter in an exported graph: the first detach, region without gradients, or type without gradients
+    (such as int64) that its value reaches. A parameter that nothing uses is not used."""
     if not placeholder.users:
         return _NOT_USED
     waiting, visited = deque(placeholder.users), set(placeholder.users)
     while waiting:
         node = waiting.popleft()
-        if cut := _cuts(node):
+        if cut := _cuts(node) or ("" if _has_gradient(node) else _kinds(node)[0]):
             return _cut_at(cut, frames_of_text(_trace(node)))
         fresh = [user for user in node.users if user not in visited]
         visited.update(fresh)
@@ -72,8 +72,8 @@ def untrained_in(exported: Any, trained: set[str]) -> str | None:
 
 
 def cut_parameters(exported: Any) -> str | None:
-    """The sentence for an exported program in which a detach, or a region without gradients, cuts a parameter off. None where parameters
-    are only not used: which are trained is not the question of a graph for inference."""
+    """The sentence for an exported program in which something cuts a parameter off. None where parameters are only not used: which are
+    trained is not the question of a graph for inference."""
     reached = _with_gradient(exported.graph)
     parameters = _parameters(exported)
     if all(node in reached or _cut_in_graph(node) in ("", _NOT_USED) for _, node in parameters.values()):
@@ -109,10 +109,15 @@ def _cuts(node: Any) -> str:
 
 def _has_gradient(node: Any) -> bool:
     """Whether one of its values is a tensor of a kind that has gradients."""
+    kinds = _kinds(node)
+    return not kinds or any(kind.startswith(("float", "bfloat", "complex")) for kind in kinds)
+
+
+def _kinds(node: Any) -> list[str]:
+    """The element types of its values."""
     value = node.meta.get("val")
     values = value if isinstance(value, tuple | list) else (value,)
-    kinds = [each.dtype for each in values if hasattr(each, "dtype")]
-    return not kinds or any(kind.is_floating_point or kind.is_complex for kind in kinds)
+    return [str(each.dtype).removeprefix("torch.") for each in values if hasattr(each, "dtype")]
 
 
 def _trace(node: Any) -> str:
