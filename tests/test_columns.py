@@ -14,6 +14,7 @@ import opscope.native.bulk
 import opscope.native.reading
 import opscope.program.columns
 import opscope.readers.hlo.body
+import opscope.readers.hlo.cut_text
 import opscope.render.wire.own_text
 from opscope import OpscopeError, native
 from opscope.analysis.cost import Cost, CostModel
@@ -22,6 +23,9 @@ from opscope.analysis.moved import output_sizes
 from opscope.loading import load_all
 from opscope.program import Graph, NodeColumns, Program, links_of
 from opscope.readers.hlo import parse_hlo
+from opscope.readers.hlo.body import Body
+from opscope.readers.hlo.bulk import BulkRow, BulkRows
+from opscope.readers.hlo.cut_text import CutText
 from opscope.recording.store.line_templates import line_of
 from opscope.render.wire.program import ProgramWriter, encode_wire
 
@@ -177,6 +181,81 @@ def test_an_odd_line_in_a_large_module(odd: str, as_columns: pytest.MonkeyPatch)
     columns = outcome(text)
     as_columns.undo()
     assert columns == outcome(text)
+
+
+@pytest.fixture
+def in_pieces(as_columns: pytest.MonkeyPatch) -> list[int]:
+    """Texts lose the instructions of their entry while these are read. Where they were in each text that was read so."""
+    taken: list[int] = []
+    read_apart = Body._read_apart
+
+    def noted(self: Body, apart: CutText) -> int:
+        taken.append(read_apart(self, apart))
+        return taken[-1]
+
+    as_columns.setattr(opscope.readers.hlo.cut_text, "LARGE", -1)
+    as_columns.setattr(opscope.readers.hlo.cut_text, "_PIECE", 1000)
+    as_columns.setattr(Body, "_read_apart", noted)
+    return taken
+
+
+def read_files(paths: list[Path]) -> list[tuple[str, str, list[list[str]]]]:
+    """What files mean: programs with their lines, or errors."""
+    found: list[tuple[str, str, list[list[str]]]] = []
+    for path in paths:
+        try:
+            programs = [program for program in load_all(str(path)) if isinstance(program, Program)]
+        except OpscopeError as error:
+            found.append((path.name, str(error), []))
+        else:
+            found += [(path.name, native.dumps(program), lines_of([program])) for program in programs]
+    return found
+
+
+def test_a_text_that_is_read_in_pieces(in_pieces: list[int], as_columns: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Programs, their lines and errors are those of the whole text."""
+    several = tmp_path / "several.hlo"
+    several.write_text("\n\n".join(path.read_text("utf-8") for path in HLO[:3]))
+    nameless = tmp_path / "nameless.hlo"  # relative names are those of the first jitted function
+    nameless.write_text(TEXT.replace("{}\n", "").replace('op_name="n', 'op_name="jit(f)/n'))
+    other_names = tmp_path / "windows.hlo"
+    other_names.write_bytes(TEXT.replace("{}\n", "").replace("\n", "\r\n").encode())
+    hidden = tmp_path / "hidden.hlo"
+    hidden.write_text(TEXT.replace("{}\n", "") + "\n/*\nENTRY %other {\n  %y = f32[] parameter(0)\n}\n*/\n")
+    apart = tmp_path / "apart.hlo"
+    apart.write_text(TEXT.replace("{}\n", "").replace("ENTRY %main {\n", "ENTRY %main\n{\n"))
+    files = [*HLO, several, nameless, other_names, hidden, apart]
+    for number, odd in enumerate(ODD.values()):
+        files.append(tmp_path / f"odd{number}.hlo")
+        files[-1].write_text(TEXT.replace("{}", odd))
+    found = read_files(files)
+    assert len(in_pieces) > len(HLO) / 2
+    as_columns.undo()
+    for mine, whole in zip(found, read_files(files), strict=True):
+        assert mine == whole
+
+
+def test_a_text_in_pieces_goes_while_it_is_read(in_pieces: list[int], as_columns: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "large.hlo"
+    long = "x" * 10_000
+    lines = "".join(f'  %a{i} = f32[4]{{0}} negate(%x), metadata={{op_name="{long}/n"}}\n' for i in range(2000))
+    path.write_text(f"HloModule m\n\nENTRY %main {{\n  %x = f32[4]{{0}} parameter(0)\n{lines}{LAST}")
+    left: list[int] = []
+    take = BulkRows.take
+
+    def noted(self: BulkRows, body: Body, rows: list[BulkRow]) -> bool:
+        left.append(tracemalloc.get_traced_memory()[0])
+        return take(self, body, rows)
+
+    as_columns.setattr(opscope.readers.hlo.cut_text, "_PIECE", 1_000_000)
+    as_columns.setattr(opscope.readers.hlo.body, "_PIECE", 100_000)
+    as_columns.setattr(BulkRows, "take", noted)
+    tracemalloc.start()
+    try:
+        opscope.load(path)
+    finally:
+        tracemalloc.stop()
+    assert in_pieces and left[0] - left[-1] > 0.8 * path.stat().st_size
 
 
 NODE = (

@@ -41,6 +41,11 @@ def test_every_instruction_has_its_line(tmp_path: Path) -> None:
     assert opscope.load(tmp_path / "step.hlo") == program, "equal programs are equal wherever their text is"
 
 
+def test_lines_that_end_as_on_windows_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "step.hlo").write_bytes(AFTER.replace("\n", "\r\n").encode())
+    assert [*chain(*lines_of(opscope.load(tmp_path / "step.hlo")).values())] == instructions(AFTER)
+
+
 def test_of_several_modules_each_has_its_own_text(tmp_path: Path) -> None:
     (tmp_path / "two.hlo").write_text(f"{BEFORE}\n{AFTER.replace('jit_step', 'jit_other')}")
     first, second = opscope.load_all(tmp_path / "two.hlo")

@@ -15,7 +15,7 @@ from opscope.program import Graph, Program
 from opscope.readers.located_text import LocatedText, Spans
 
 _LINE = re.compile(
-    r'^[ \t]*+(?P<line>(?:(?P<node>%[\w$.-]++)(?::\d++)? = |"?(?P<op>[a-z_]\w*\.[\w.]++)"?)[^\n]*+)',
+    r'^[ \t]*+(?P<line>(?:(?P<node>%[\w$.-]++)(?::\d++)? = |"?(?P<op>[a-z_]\w*\.[\w.]++)"?)[^\r\n]*+)',
     re.MULTILINE,
 )
 _FUNCTION = re.compile(r'@(?:([\w$.-]+)|"([^"\n]+)")')

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from opscope.errors import SourceError
 from opscope.program import Program
 from opscope.readers import Progress, Verdict
 from opscope.readers.source import Source
@@ -47,8 +48,16 @@ def parse_hlo(text: str, progress: Progress | None = None) -> list[Program]:
 
 
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
+    from opscope.readers.hlo.cut_text import cut
     from opscope.readers.hlo.module import parse_with_lines
     from opscope.readers.hlo.own_lines import with_own_text
 
     text = source.read_text()
+    short = cut(text)
+    if short is not None:
+        del text
+        try:
+            return with_own_text(parse_with_lines(short, progress), short.rest, source.read_text, short.at)
+        except SourceError:  # an irregular line, which is read from the whole text, or a mistake, whose line is known there
+            text = source.read_text()
     return with_own_text(parse_with_lines(text, progress), text, source.read_text)

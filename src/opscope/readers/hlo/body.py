@@ -13,6 +13,7 @@ from typing import TypeAlias
 from opscope.errors import SourceError
 from opscope.program import LARGE, UNKNOWN_TYPE, WHOLE, Details, Graph, GraphBuilder, Node, NodeColumns, Role, TensorType, ValueRef
 from opscope.readers.hlo.bulk import BulkRow, BulkRows
+from opscope.readers.hlo.cut_text import CONTINUES, CutText, piece_end
 from opscope.readers.hlo.details import TAIL_SHAPE, Context, HloDetails, PlacedDetails, Tail, Tails
 from opscope.readers.hlo.instruction import ELEMENT, PAYLOAD_ROLES, read_instruction
 from opscope.readers.hlo.lexing import fail, skip, without_comments
@@ -23,18 +24,15 @@ from opscope.readers.hlo.shared import SHARED_SHAPE, SharedTails
 
 _PIECE = 1 << 17
 """Characters that are split into rows at once."""
-_CONTINUES = r"\s*+[,</]"
-"""How a line begins that belongs to the instruction before it."""
 _START_SHAPE = (
     r"[ \t]*+(ROOT )?+%?+([A-Za-z_][A-Za-z0-9_.-]*+) = "
     r"([a-z][a-z0-9]*+\[[^ \n]*+|\([^()\n\"]*+(?:\([^()\n\"]*+\)[^()\n\"]*+)*+\)) "
     r"([a-z][a-z0-9-]*+)\(([^()\n\"#]*+|\([^()\n\"#]*+\)(?: %[A-Za-z0-9_.-]++)?+)\)"
 )
-_LINE_SHAPE = rf"{_START_SHAPE}({TAIL_SHAPE}([^\n]*+))\n(?!{_CONTINUES})"
-_CONTINUATION = re.compile(_CONTINUES)
+_LINE_SHAPE = rf"{_START_SHAPE}({TAIL_SHAPE}([^\n]*+))\n(?!{CONTINUES})"
 _LINE = re.compile(_LINE_SHAPE)
 _LINES = re.compile("^" + _LINE_SHAPE, re.MULTILINE)
-_BULK_LINES = re.compile(rf"^{_START_SHAPE.replace('(ROOT )?+%?+', '((?:ROOT )?+%?+)')}{SHARED_SHAPE}\n(?!{_CONTINUES})", re.MULTILINE)
+_BULK_LINES = re.compile(rf"^{_START_SHAPE.replace('(ROOT )?+%?+', '((?:ROOT )?+%?+)')}{SHARED_SHAPE}\n(?!{CONTINUES})", re.MULTILINE)
 
 Row: TypeAlias = tuple[str, str, str, str, str, str, str, str, str]
 """A line's parts: ROOT or nothing, name, type, opcode, operands, attributes, and of these what is before the metadata, the first element
@@ -52,8 +50,10 @@ class _Opcodes(dict[str, tuple[str, Role]]):
 class Module:
     """What the computations of one module share."""
 
-    def __init__(self, text: str, root: str) -> None:
+    def __init__(self, text: str, root: str, apart: CutText | None = None) -> None:
         self.text = text
+        self.apart = apart
+        """The instructions of a computation that are not in the text."""
         self.context = Context(root)
         self.types = Types()
         self.tails = Tails(self.context)
@@ -109,36 +109,49 @@ class Body:
     def _read_regular(self, pos: int, end: int) -> int:
         """Read many rows at once while the module is regular, otherwise one by one."""
         text, module = self.module.text, self.module
+        if module.apart and module.apart.at == pos:
+            return self._read_apart(module.apart)
         if module.is_regular:
             stop = text.find("\n}", pos, end) + 1
             if stop - pos > LARGE:
-                pos = self._read_bulk(pos, stop)
+                self.bulk = self._new_bulk((pos, stop))
+                pos = self._read_bulk(self.bulk, text, pos, stop)
+                if pos < stop:
+                    self._leave_bulk()
             while pos < stop:
-                piece_end = _piece_end(text, pos, stop)
-                rows: list[Row] = _LINES.findall(text, pos, piece_end)
-                if len(rows) != text.count("\n", pos, piece_end):
+                last = piece_end(text, pos, stop, _PIECE)
+                rows: list[Row] = _LINES.findall(text, pos, last)
+                if len(rows) != text.count("\n", pos, last):
                     break
                 row_count = self._take(rows)
                 if row_count < len(rows):
                     return _below(text, pos, row_count)
-                pos = piece_end
+                pos = last
             if stop and pos == stop:
                 return stop
             module.is_regular = False
         return _below(text, pos, self._take(_rows(text, pos, end)))
 
-    def _read_bulk(self, pos: int, stop: int) -> int:
+    def _new_bulk(self, span: tuple[int, int]) -> BulkRows:
+        return BulkRows(self.module.tails, self.module.shared, span)
+
+    def _read_bulk(self, bulk: BulkRows, text: str, pos: int, stop: int) -> int:
         """Read as columns, up to the first piece that has an irregular line."""
-        text, bulk = self.module.text, BulkRows(self.module.tails, self.module.shared, (pos, stop))
-        self.bulk = bulk
         while pos < stop:
-            piece_end = _piece_end(text, pos, stop)
-            rows: list[BulkRow] = _BULK_LINES.findall(text, pos, piece_end)
-            if len(rows) != text.count("\n", pos, piece_end) or not bulk.take(self, rows):
-                self._leave_bulk()
+            last = piece_end(text, pos, stop, _PIECE)
+            rows: list[BulkRow] = _BULK_LINES.findall(text, pos, last)
+            if len(rows) != text.count("\n", pos, last) or not bulk.take(self, rows):
                 break
-            pos = piece_end
+            pos = last
         return pos
+
+    def _read_apart(self, apart: CutText) -> int:
+        """Read instructions that are beside the text. Raises SourceError if one is irregular: then the whole text is needed."""
+        self.bulk = self._new_bulk((apart.at, apart.at))
+        for piece in apart.taken():
+            if self._read_bulk(self.bulk, piece, 0, len(piece)) < len(piece):
+                raise SourceError("has an irregular line")
+        return apart.at
 
     def _leave_bulk(self) -> None:
         """Go on with nodes."""
@@ -290,15 +303,6 @@ class Body:
         place = re.compile(rf"(?<![\w.-]){re.escape(node.id)}\s*=").search(text, self.start)
         message = f"{node.id!r} calls {called!r}, which is not a computation of the module"
         return fail(text, place.start() if place else self.start, message)
-
-
-def _piece_end(text: str, pos: int, stop: int) -> int:
-    """Where to pause on the way to `stop`: the rows of a computation of millions of lines would take more memory than its nodes."""
-    while stop - pos > _PIECE:
-        pos = text.index("\n", pos + _PIECE) + 1
-        if not _CONTINUATION.match(text, pos):
-            return pos
-    return stop
 
 
 def _rows(text: str, pos: int, end: int) -> Iterator[Row]:

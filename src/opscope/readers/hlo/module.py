@@ -13,6 +13,7 @@ from opscope.plugin import Progress
 from opscope.program import Program, ProgramBuilder
 from opscope.readers.hlo.attributes import Attribute, read_attributes
 from opscope.readers.hlo.body import Body, Module
+from opscope.readers.hlo.cut_text import CutText
 from opscope.readers.hlo.details import JAX_MODULE, JITTED
 from opscope.readers.hlo.frames import TABLES
 from opscope.readers.hlo.instruction import at_statement
@@ -37,20 +38,25 @@ def parse_hlo(text: str, progress: Progress | None = None) -> list[Program]:
     return [program for program, _ in parse_with_lines(text, progress)]
 
 
-def parse_with_lines(text: str, progress: Progress | None = None) -> list[tuple[Program, Mapping[str, PrintedLines]]]:
-    """The modules, each with the lines of its very large computations."""
-    if "\r" in text:
+def parse_with_lines(text: str | CutText, progress: Progress | None = None) -> list[tuple[Program, Mapping[str, PrintedLines]]]:
+    """The modules, each with the lines of its very large computations. Errors in a text that is cut have no meaning but that the whole
+    text has to be read."""
+    if isinstance(text, str) and "\r" in text:
         text = text.replace("\r\n", "\n")
     with without_collecting():
         reader = _Reader(text, progress)
-        return list(zip(reader.read(), reader.printed, strict=True))
+        programs = reader.read()
+        if reader.apart and not reader.apart.is_taken:
+            raise SourceError("has its instructions at another place")
+        return list(zip(programs, reader.printed, strict=True))
 
 
 class _Reader:
     """Reads a text from start to end; its state is the current module."""
 
-    def __init__(self, text: str, progress: Progress | None) -> None:
-        self.text = text
+    def __init__(self, text: str | CutText, progress: Progress | None) -> None:
+        self.apart = None if isinstance(text, str) else text
+        self.text = text = text if isinstance(text, str) else text.rest
         self.progress = progress
         self.separators = deque(separator.start() for separator in _SEPARATOR.finditer(text)) if "-----" in text else deque[int]()
         self.programs: list[Program] = []
@@ -62,7 +68,7 @@ class _Reader:
     @cached_property
     def some_root(self) -> str:
         """The function that JAX compiled, taken from the first op_name that has one."""
-        match = JITTED.search(self.text)
+        match = self.apart.search(JITTED) if self.apart else JITTED.search(self.text)
         return match[1] if match else ""
 
     def begin(self, name: str, pos: int) -> None:
@@ -70,7 +76,7 @@ class _Reader:
         self.name = name
         self.start = pos
         self.attrs: dict[str, str] = {}
-        self.module = Module(self.text, name if JAX_MODULE.match(name) else self.some_root)
+        self.module = Module(self.text, name if JAX_MODULE.match(name) else self.some_root, self.apart)
         self.bodies: list[Body] = []
         self.entry: Body | None = None
 

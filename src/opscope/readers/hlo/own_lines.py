@@ -15,7 +15,7 @@ from opscope.readers.hlo.printed import PrintedLines
 from opscope.readers.located_text import LocatedText, Spans
 
 _NAME = r"%?+([A-Za-z_][A-Za-z0-9_.-]*+)"
-_LINE = re.compile(rf"^(?:(?:ENTRY )?+{_NAME} (?:\([^\n]*)?\{{[ \t]*$|[ \t]*+((?:ROOT )?+{_NAME} = [^\n]*+))", re.MULTILINE)
+_LINE = re.compile(rf"^(?:(?:ENTRY )?+{_NAME} (?:\([^\n]*)?\{{[ \t\r]*$|[ \t]*+((?:ROOT )?+{_NAME} = [^\r\n]*+))", re.MULTILINE)
 _MODULE = re.compile(r"^[ \t]*+HloModule[ \t]", re.MULTILINE)
 _MOST_KEPT = 1 << 20
 
@@ -23,9 +23,10 @@ _MOST_KEPT = 1 << 20
 _Parsed: TypeAlias = Sequence[tuple[Program, Mapping[str, PrintedLines]]]
 
 
-def with_own_text(programs: _Parsed, text: str, read: Callable[[], str]) -> list[Program]:
-    """The modules of a text, each with its part of it. `read` returns the text again: it is not kept until somebody looks at it."""
-    rest = _rest(programs, text)
+def with_own_text(programs: _Parsed, text: str, read: Callable[[], str], cut: int | None = None) -> list[Program]:
+    """The modules of a text, each with its part of it. `read` returns the text again: it is not kept until somebody looks at it. `cut` is
+    where the instructions of a computation are missing in it."""
+    rest = _rest(programs, text, cut)
     texts = [
         LocatedText(partial(_part, read if rest is None else lambda: rest, number, len(programs)), partial(_spans, program), printed)
         for number, (program, printed) in enumerate(programs)
@@ -33,10 +34,15 @@ def with_own_text(programs: _Parsed, text: str, read: Callable[[], str]) -> list
     return [replace(program, own_text=text) for (program, _), text in zip(programs, texts, strict=True)]
 
 
-def _rest(programs: _Parsed, text: str) -> str | None:
+def _rest(programs: _Parsed, text: str, cut: int | None) -> str | None:
     """What is in the text besides very large computations, whose lines are known. None if that is too much to be kept."""
     spans = sorted(lines.span for _, printed in programs for lines in printed.values())
-    if not spans or "\r" in text or len(text) - sum(end - start for start, end in spans) > _MOST_KEPT:
+    if (
+        (cut is not None and (cut, cut) not in spans)
+        or not spans
+        or "\r" in text
+        or len(text) - sum(end - start for start, end in spans) > _MOST_KEPT
+    ):
         return None
     starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
     return "".join(map(text.__getitem__, map(slice, starts, ends)))
