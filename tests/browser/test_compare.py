@@ -72,6 +72,22 @@ def test_one_picture_of_both_with_the_counts_of_the_command_line(viewer: Viewer)
     assert diff.basis in viewer.page.get_by_role("region", name="About the selection").inner_text()
 
 
+def test_the_page_counts_what_the_command_line_counts(open_file: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also the nodes that are in another graph now: 42 of them were only on the command line."""
+    paths = [str(HLO / name) for name in ("step_lowered.hlo", "step_compiled.hlo")]
+    assert main(["diff", *paths]) == 0
+    printed = capsys.readouterr().out.splitlines()[0]
+    counts = [part for part in printed.split(", ") if not part.endswith("0 copied")]
+    assert any(re.fullmatch(r"[1-9]\d* moved", part) for part in counts), printed
+    expected = [re.sub(r"^([+−~][\d,]+) (added|removed|changed)$", r"\1", part).replace("×", "") for part in counts]
+    viewer = open_file(load_comparison(*paths))
+    bar = viewer.page.get_by_role("region", name="Comparison")
+    bar.get_by_text("moved").wait_for()
+    about = viewer.page.get_by_role("region", name="About the selection").inner_text()
+    for text in (bar.inner_text(), about):
+        assert "".join(expected).replace(" ", "") in "".join(text.split())
+
+
 def test_next_and_previous_change(viewer: Viewer) -> None:
     assert viewer.page.get_by_role("button", name="Previous change").is_disabled()
     assert viewer.press("Next change")["selectedNode"] == "layers.0.scale"

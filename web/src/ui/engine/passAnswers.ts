@@ -9,6 +9,8 @@ import type { NodeName } from "./protocol";
 import { nodeName } from "./names";
 
 const MOST_LISTED = 60;
+/** Fields of a change that say that a node is in another scope or graph. */
+const MOVING: ReadonlySet<string> = new Set(["scope", "graph"]);
 const MOST_NAMED = 12;
 /** The first two kinds of evidence, "rewrite" and "identity", come from the compiler. */
 const LAST_COMPILER_EVIDENCE = 1;
@@ -66,6 +68,7 @@ export async function passFacts(passes: Passes, pass: number): Promise<PassFacts
       fields: (diff.changes.get(node.node) ?? []).map(({ field }) => field),
     })),
     changedCount: diff.changed.length,
+    movedCount: [...diff.changes.values()].filter((changes) => changes.some(({ field }) => MOVING.has(field))).length,
     fusions: fusionRows(diff, before, after),
     fusionCount: diff.fusions.new.length,
     ...rewriteRows(diff, before, after),

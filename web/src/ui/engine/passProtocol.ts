@@ -74,6 +74,8 @@ export interface PassFacts {
   readonly removedCount: number;
   readonly changed: readonly (NodeName & { readonly fields: readonly string[] })[];
   readonly changedCount: number;
+  /** How many of the changed nodes are in another scope or graph now. */
+  readonly movedCount: number;
   /** What the compiler reported: these nodes became those, by a rule. */
   readonly rewrites: readonly (Became & { readonly rule: string })[];
   readonly rewriteCount: number;

@@ -75,7 +75,7 @@ export function PassDetails({ session }: { readonly session: Session }): JSX.Ele
           )}
           <li>
             <span>changes</span>
-            <Counts row={row} whole />
+            <Counts row={row} moved={facts?.movedCount} whole />
           </li>
         </ul>
         {compares && facts && <p class="type">{clipped(facts.basis, 200)}</p>}

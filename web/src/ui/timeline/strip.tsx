@@ -47,7 +47,7 @@ function ComparisonBar({ session, onClose }: { readonly session: Session; readon
       <p class="compared" data-hint={`${rows[0].name} → ${rows[1].name}`}>
         <span>{clipped(rows[0].name, 120)}</span> → <b>{clipped(rows[1].name, 120)}</b>
       </p>
-      <Counts row={rows[1]} whole />
+      <Counts row={rows[1]} moved={facts?.movedCount} whole />
       <p class="compared now">{current && clipped(`${current.place}: ${current.what}`, 200)}</p>
       <StepButtons session={session} />
       <span class="quiet-text" role="status">
@@ -378,7 +378,14 @@ function CardView({
   );
 }
 
-export function Counts({ row, whole = false }: { readonly row: PassRow; readonly whole?: boolean }): JSX.Element {
+interface CountsProps {
+  readonly row: PassRow;
+  /** How many of the changed nodes are in another scope or graph now, if it is known. */
+  readonly moved?: number;
+  readonly whole?: boolean;
+}
+
+export function Counts({ row, moved = 0, whole = false }: CountsProps): JSX.Element {
   if (isStart(row)) return <span class="pass-counts quiet-text">initial program</span>;
   if (row.added === undefined) return <span class="pass-counts quiet-text">…</span>;
   const counts = [row.added, row.removed, row.changed].map((count) => (count ? countText(count) : ""));
@@ -398,7 +405,7 @@ export function Counts({ row, whole = false }: { readonly row: PassRow; readonly
           {part("added", "+", row.added)}
           {part("removed", "−", row.removed)}
           {part("changed", "~", row.changed)}
-          {(whole || !(row.added || row.removed || row.changed)) && sharing(row).map((text) => <span class="quiet-text">{text}</span>)}
+          {(whole || !(row.added || row.removed || row.changed)) && sharing(row, moved).map((text) => <span class="quiet-text">{text}</span>)}
           {row.aside && <span class="quiet-text">{row.aside}</span>}
         </>
       ) : (
@@ -408,9 +415,9 @@ export function Counts({ row, whole = false }: { readonly row: PassRow; readonly
   );
 }
 
-/** Nodes that changed their number without being added or removed. */
-function sharing(row: PassRow): string[] {
-  return [...(row.merged ? [`${row.merged} merged`] : []), ...(row.copied ? [`${row.copied} copied`] : [])];
+/** Nodes that are elsewhere now, and those that changed their number without being added or removed. */
+function sharing(row: PassRow, moved: number): string[] {
+  return [...(moved ? [`${countText(moved)} moved`] : []), ...(row.merged ? [`${row.merged} merged`] : []), ...(row.copied ? [`${row.copied} copied`] : [])];
 }
 
 function spoken(row: PassRow, rise: number): string {
@@ -418,7 +425,7 @@ function spoken(row: PassRow, rise: number): string {
     row.added === undefined
       ? "not compared yet"
       : didSomething(row, [])
-        ? row.aside || [`${row.added} added, ${row.removed} removed, ${row.changed} changed`, ...sharing(row)].join(", ")
+        ? row.aside || [`${row.added} added, ${row.removed} removed, ${row.changed} changed`, ...sharing(row, 0)].join(", ")
         : isStart(row)
           ? "initial program"
           : "unchanged";

@@ -151,10 +151,11 @@ function joins(diff: PassDiff, node: number): boolean {
   const { groups, counterpart } = diff;
   return (diffIndexOf(diff).groupsOfNew.get(node) ?? []).some(
     (g) =>
-      groups.old.start[g + 1] - groups.old.start[g] >= 2 ||
-      EVIDENCE[groups.evidence[g]] === "rewrite" ||
-      EVIDENCE[groups.evidence[g]] === "slot" ||
-      counterpart[node] >= 0,
+      isDecided(diff, g) &&
+      (groups.old.start[g + 1] - groups.old.start[g] >= 2 ||
+        EVIDENCE[groups.evidence[g]] === "rewrite" ||
+        EVIDENCE[groups.evidence[g]] === "slot" ||
+        counterpart[node] >= 0),
   );
 }
 
@@ -213,7 +214,7 @@ function changesOf(diff: PassDiff, nodes: readonly number[]): Change[] {
 function evidenceFor(diff: PassDiff, nodes: readonly number[]): { evidence?: Evidence; rule?: string; place?: string } {
   const { groupsOfNew } = diffIndexOf(diff);
   for (const node of nodes) {
-    const group = groupsOfNew.get(node)?.[0];
+    const group = groupsOfNew.get(node)?.find((each) => isDecided(diff, each));
     if (group !== undefined) return withPlace(diff, EVIDENCE[diff.groups.evidence[group]], diff.groups.rule[group]);
     if (diff.counterpart[node] >= 0) return withPlace(diff, EVIDENCE[diff.evidence[node]], diff.rule.get(node) ?? "");
   }
