@@ -386,3 +386,28 @@ def test_what_was_fused_in_a_loop_takes_its_unchanged_state_as_a_parameter() -> 
     before = program_of("%next = f32[8]{0} subtract(%state#1, %state#2)")
     after = program_of("%next = f32[8]{0} fusion(%state#1, %state#2), kind=kLoop, calls=%fused", fused)
     assert ("next", "sub.3") in links(diff_passes(before, after, ids="names"))
+
+
+def test_a_copy_of_what_calls_a_graph_is_no_fusion_of_what_is_in_the_graph() -> None:
+    """As `flatten-call-graph` writes it, a graph has one caller: the copied sum calls a copy of the addition."""
+
+    def texts(*callers: str) -> Program:
+        sums = "".join(
+            f"%sum{each} (p: f32[], q: f32[]) -> f32[] {{\n  %p{each} = f32[] parameter(0)\n  %q{each} = f32[] parameter(1)\n"
+            f"  ROOT %r{each} = f32[] add(%p{each}, %q{each})\n}}\n\n"
+            for each in ("", *callers)
+        )
+        lines = [f"%total{each} = f32[] reduce(%x, %zero), dimensions={{0}}, to_apply=%sum{each}" for each in ("", *callers)]
+        return program(
+            "\n".join(["%zero = f32[] constant(0)", *lines, f"ROOT %pair = (f32[], f32[]) tuple(%total, %total{callers[0]})"]), sums
+        )
+
+    before = program(
+        """%zero = f32[] constant(0)
+           %total = f32[] reduce(%x, %zero), dimensions={0}, to_apply=%sum
+           ROOT %pair = (f32[], f32[]) tuple(%total, %total)""",
+        "%sum (p: f32[], q: f32[]) -> f32[] {\n  %p = f32[] parameter(0)\n  %q = f32[] parameter(1)\n  ROOT %r = f32[] add(%p, %q)\n}\n\n",
+    )
+    difference = diff_passes(before, texts(".clone"), ids="names")
+    assert ("total", "total.clone") in links(difference)
+    assert difference.fusions == ()

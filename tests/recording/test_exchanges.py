@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from support.compared import compared, links, replaced, undecided
+from support.compared import compared, links, program, replaced, undecided
+
+import opscope
 
 
 def layer(number: int, name: str) -> str:
@@ -150,3 +154,26 @@ def test_a_dead_operation_did_not_become_a_new_one_of_its_line(operation: str) -
     )
     assert [id for _, id in difference.removed] == ["dead.1"] and [id for _, id in difference.added] == ["new.4"]
     assert replaced(difference) == []
+
+
+def test_a_history_does_not_take_undecided_nodes_for_what_others_became(tmp_path: Path) -> None:
+    """The fusion has a decided and two undecided nodes in it: the pass before it tells of the decided one alone what it became."""
+    before = """%exp.1 = f32[8]{0} exponential(%x)
+        %sin.2 = f32[8]{0} sine(%x)
+        %cos.3 = f32[8]{0} cosine(%x)
+        %add.4 = f32[8]{0} add(%sin.2, %cos.3)
+        ROOT %sub.5 = f32[8]{0} subtract(%add.4, %exp.1)"""
+    between = """%sqrt.6 = f32[8]{0} sqrt(%x)
+        %tan.7 = f32[8]{0} tan(%x)
+        %log.8 = f32[8]{0} log(%x)
+        %add.4 = f32[8]{0} add(%tan.7, %log.8)
+        ROOT %sub.5 = f32[8]{0} subtract(%add.4, %sqrt.6)"""
+    body = "%inside (z: f32[8]) -> f32[8] {\n  %z = f32[8]{0} parameter(0)\n  " + between.replace("%x", "%z").lstrip() + "\n}\n\n"
+    fused = program("ROOT %fusion.9 = f32[8]{0} fusion(%x), kind=kLoop, calls=%inside", body)
+    with opscope.record(tmp_path / "run.opscope") as rec:
+        rec.set(ids="names")
+        for name, each in (("start", program(before)), ("rewrite", program(between)), ("fusion", fused)):
+            rec.snapshot(each, name, module="m")
+    recording = opscope.open_recording(tmp_path / "run.opscope")
+    (step,) = [step for step in recording.history(("main", "fusion.9")) if step.snapshot.name == "rewrite"]
+    assert str(step) == "exp.1, add.4, sub.5 became sqrt.6, add.4, sub.5" and step.evidence == "slot"

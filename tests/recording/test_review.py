@@ -37,7 +37,7 @@ PROTECTED_BY = {
         "recording/test_slots.py::test_nodes_that_were_combined_have_the_combined_one_in_common_and_a_part_each",
     ],
     "D5": [
-        "recording/test_slots.py::test_a_node_does_not_match_one_of_another_layer",
+        "recording/test_made_anew.py::test_a_node_does_not_match_one_of_another_layer",
         "recording/test_history.py::test_every_link_of_a_history_has_its_evidence",
     ],
     "D6": ["recording/test_torch_compile.py::test_with_code_generation_the_scheduler_is_recorded_before_and_after_fusion"],

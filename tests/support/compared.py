@@ -15,8 +15,8 @@ def program(body: str, graphs: str = "") -> Program:
     return parse(f"HloModule m\n\n{graphs}{HEAD}" + "".join(f"  {line.strip()}\n" for line in body.strip().splitlines()) + "}\n")
 
 
-def compared(before: str, after: str) -> Diff:
-    return diff_passes(program(before), program(after), ids="names")
+def compared(before: str, after: str, graphs: str = "") -> Diff:
+    return diff_passes(program(before, graphs), program(after, graphs), ids="names")
 
 
 def replaced(difference: Diff) -> list[tuple[list[str], list[str]]]:

@@ -240,8 +240,8 @@ class Diff:
         fusions = []
         for y, called in enumerate(side.calls):
             fresh = [g for g in called if pairs.graph_b[g] == -1]
-            if not fresh or pairs.counterpart_b[y] >= 0 or side.only_calls(y):
-                continue
+            if not fresh or pairs.counterpart_b[y] >= 0 or y in derived or side.only_calls(y):
+                continue  # a copy calls a copy of what the node called
             origins = {
                 i: pairs.counterpart_b[i] if pairs.counterpart_b[i] >= 0 else derived.get(i, -1)
                 for g in fresh

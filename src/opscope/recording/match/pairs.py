@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from opscope.recording.match.indexed_program import RESULTS, TAGS, Labels, Side
-from opscope.recording.match.passing import is_element, is_view
+from opscope.recording.match.passing import is_element, is_rearranged, is_view
 from opscope.recording.match.values import Sources, WorkIndex
 
 FREE = -1
@@ -80,7 +80,7 @@ class Pairs:
             return False
         if not self._keeps_places:
             return True
-        others = self._takes_others(x, y) or self._is_for_others(x, y)
+        others = self._takes_others(x, y) or self._is_for_others(x, y) or self._is_moved_view(x, y)
         return not (others or self.labels.elsewhere(x, y) or (self.a.is_dead(x) and not self.b.is_dead(y)))
 
     def are_parts_of_others(self, x: int, y: int) -> bool:
@@ -95,6 +95,16 @@ class Pairs:
         operand that only rearranges a value counts too, because passes fold and insert such."""
         before = self._stayed(self.a, x, self.name_a)
         return bool(before) and bool(after := self._stayed(self.b, y, self.name_b)) and before.isdisjoint(after)
+
+    def _is_moved_view(self, x: int, y: int) -> bool:
+        """Whether a view took a value that surely stayed, and another takes something else, for other users: a pass that moves a reshape
+        from before a sum to after it makes a new one, which has the value of the sum."""
+        if not is_rearranged(self.a.nodes[x].op) or not (before := self._stayed(self.a, x, self.name_a)):
+            return False
+        users = {edge // TAGS for edge in self.b.users[y]}
+        return before.isdisjoint(self._stayed(self.b, y, self.name_b)) and not any(
+            self.counterpart_a[edge // TAGS] in users for edge in self.a.users[x]
+        )
 
     def _is_for_others(self, x: int, y: int) -> bool:
         """Whether all users of both nodes surely stayed, and none is common: if one were the other made anew, they would take it."""

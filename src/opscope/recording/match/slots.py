@@ -19,6 +19,8 @@ from opscope.recording.match.values import passed
 
 _CALLS = frozenset(("fusion", "call"))
 """Operations whose operands are the parameters of what they call."""
+_ANYTHING = _CALLS | {"custom-call"}
+"""Operations that may do whatever others did."""
 _SUMS = frozenset(("all-reduce", "all-reduce-start", "all-reduce-done"))
 _FARTHEST = 16
 """Through so many nodes that are gone, a node is looked for that was bypassed."""
@@ -270,7 +272,7 @@ class _Slots:
         origin = self._copies.get(y, self._pairs.counterpart_b[y])
         if y in self._became:
             origin = self._became[y]
-        elif origin < 0 or not self._is_same_work(origin, y):
+        elif origin < 0 or (not self._is_same_work(origin, y) and self._may_take_over(origin, x, y)):
             return False
         waiting, seen = [x], {x}
         while waiting and len(seen) <= _FARTHEST:
@@ -281,6 +283,13 @@ class _Slots:
                     seen.add(operand)
                     waiting.append(operand)
         return False
+
+    def _may_take_over(self, origin: int, x: int, y: int) -> bool:
+        """Whether a node that does something else now may do another's work: a sum that of a sum, a call anything, but no sum divides."""
+        a, b = self._pairs.a, self._pairs.b
+        op_a, op_b = self._pairs.labels.of["op"]
+        gained = len(b.operands[y]) > len(a.operands[origin])
+        return gained or op_a[x] == op_b[y] or op_a[origin] != op_b[y] or b.nodes[y].op in _ANYTHING or is_part(a.nodes[x].op)
 
     def _is_left_out(self, x: int, y: int) -> bool:
         """Whether a node was left out that changed nothing, so that its value is what consumers take now: a sum over one element, a
