@@ -117,6 +117,21 @@ class Expressions:
             value = self._rearranged[value][1]
         return hash((value, self._all[key].type)) if value in self._numbers else value
 
+    def is_computed(self, key: Key) -> bool:
+        """Whether a value is not given from outside: of these, many are the same."""
+        return self._all[key].op != "parameter"
+
+    def as_kept(self, key: Key) -> int | None:
+        """What others take it for, if it keeps its name and opcode in the other text."""
+        return hash((key[1], -1)) if key[1] in self._atoms else None
+
+    def number(self, key: Key) -> float | None:
+        """What every element of a value is, if that is known."""
+        value = self._value(key, -1, 0)
+        while value in self._rearranged:
+            value = self._rearranged[value][1]
+        return self._numbers.get(value)
+
     def users(self, key: Key) -> set[Key]:
         return self._users[key]
 

@@ -5,16 +5,18 @@
 
 opscope reads the dumps without labels. Of the rows (one per pass that changed something), some are chosen at random: a row is right if
 nodes before and after agree with the text, if added + copied - removed - merged is their difference, and if nothing is called added or
-removed whose name is in both texts with the same opcode. Of the histories of nodes of the last program, some are chosen at random: a step
-is "right" if the text ties every node after it to one before it: by name, by the label that XLA moved, by an equal opcode and op_name, or
-as a fusion of one of them; if both compute the same (`expressions.py`) from the program's inputs, or from instructions that kept their
-names, in whatever order and shape; or if it is new and only such nodes take it, as they take the reciprocal of a divisor. It is "wrong"
-if the label of a node after it was on other nodes than those named; "incomplete" if a node is called added or removed, and its label was
-or is on another. Without labels, an added node is for the eye if one of its opcode and op_name is gone. What this reader does not decide
-is "for the eye": a person reads the text, and `histories_read.jsonl` has what that person decided about a step. A decision is about these
-nodes in this pass of this dump; a step without one is printed as a line to fill in. The note of "right" says how many histories a person
-decided, and how many nobody. The first history compares all passes; the others are timed. `--keep` appends the figures to
-benchmarks/results/histories.jsonl.
+removed whose name is in both texts with the same opcode. Of the histories of nodes of the last program, some are chosen at random, and each
+step is judged by the texts before and after the pass (`step_judge.py`): "right" if everything that it says has evidence there; "wrong" if
+XLA moved the label of a node elsewhere; "incomplete" if a node is called added or removed, and its label was or is on another. What the
+texts do not decide is "for the eye": a person reads them, and `histories_read.jsonl` has what that person decided about a step. A decision
+is about these nodes in this pass of this dump; a step without one is printed as a line to fill in. The note of "right" says how many
+histories a person decided, and how many nobody.
+
+How much "right" means is measured: in every step that the judge calls right, the nodes before are exchanged for random ones of the same
+opcode that compute something else, once all of them and once a single one. The share that the judge still accepts is printed beside the
+results (`--exchanged` prints the steps).
+
+The first history compares all passes; the others are timed. `--keep` appends the figures to benchmarks/results/histories.jsonl.
 """
 
 from __future__ import annotations
@@ -23,19 +25,17 @@ import argparse
 import json
 import os
 import random
-import re
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from expressions import Expressions
 from original_values import without_labels
 from results import Figure, keep
+from step_judge import judge_of
+from texts import Text
 
 from opscope.program import NodeKey
 from opscope.recording.history import Step
@@ -46,54 +46,8 @@ from opscope.recording.sources import open_recording
 READ = Path(__file__).with_name("histories_read.jsonl")
 _SEED = 2026
 _ROWS, _HISTORIES = 24, 20
-_TRIVIAL = frozenset(("constant", "parameter"))
-"""Many of these compute the same by chance."""
-_LINE = re.compile(r"^\s+(?:ROOT )?%(?P<name>[\w.-]+) = .*? (?P<op>[a-z][\w-]*)\(")
-_HEAD = re.compile(r"^(?:ENTRY )?%([\w.-]+) .*\{$")
-_ORIGIN = re.compile(r", origin=\{((?:[^{}]|\{[^{}]*\})*)\}")
-_OP_NAME = re.compile(r'op_name="([^"]*)"')
-_CALLS = re.compile(r"(?:calls|to_apply)=%([\w.-]+)")
-
-
-class Instruction(NamedTuple):
-    op: str
-    op_name: str
-    label: str
-    calls: tuple[str, ...]
-
-
-class Text:
-    """The instructions of one file, by graph and name."""
-
-    def __init__(self, path: Path) -> None:
-        self.expressions = Expressions(path)
-        self.of: dict[NodeKey, Instruction] = {}
-        self.members: dict[str, list[NodeKey]] = defaultdict(list)
-        graph = ""
-        for line in path.read_text().splitlines():
-            if head := _HEAD.match(line):
-                graph = head[1]
-            elif graph and (found := _LINE.match(line)):
-                label, op_name = _ORIGIN.search(line), _OP_NAME.search(line)
-                key = graph, found["name"]
-                self.members[graph].append(key)
-                self.of[key] = Instruction(
-                    found["op"], op_name[1] if op_name else "", label[1] if label else "", tuple(_CALLS.findall(line))
-                )
-        self.labelled: dict[str, set[NodeKey]] = defaultdict(set)
-        for key, instruction in self.of.items():
-            if instruction.label:
-                self.labelled[instruction.label].add(key)
-
-    def inside(self, keys: Iterable[NodeKey]) -> set[NodeKey]:
-        """The nodes, and everything in the graphs that they call."""
-        found, waiting = set(keys), list(keys)
-        while waiting:
-            for called in self.of[waiting.pop()].calls:
-                fresh = [key for key in self.members[called] if key not in found]
-                found.update(fresh)
-                waiting += fresh
-        return found
+_LINKS = frozenset(("changed", "fused", "became"))
+"""The kinds of steps that say what became of what."""
 
 
 def row_is_right(recording: Recording, snapshot: Snapshot, before: Text, after: Text) -> bool:
@@ -111,62 +65,22 @@ def row_is_right(recording: Recording, snapshot: Snapshot, before: Text, after: 
     return counts and not moved
 
 
-def judged(step: Step, before: Text, after: Text) -> str:
-    """ "right", "incomplete", "wrong" or "for the eye"."""
-    if step.kind == "undecided":
-        return "right"
-    old, new = before.inside(step.old), after.inside(step.new)
-    labels_before = {before.of[key].label for key in old} - {""}
-    labels_after = {after.of[key].label for key in new} - {""}
-    if step.kind == "added":
-        if any(before.labelled.get(label) for label in labels_after):
-            return "incomplete"
-        went = {(now.op, now.op_name) for key, now in before.of.items() if key not in after.of and now.op_name}
-        return (
-            "for the eye" if not after.labelled and any((after.of[key].op, after.of[key].op_name) in went for key in step.new) else "right"
-        )
-    if step.kind == "removed":
-        return "incomplete" if any(after.labelled.get(label) for label in labels_before) else "right"
-    names = {id for _, id in old}
-    inlined = {(before.of[key].op, before.of[key].op_name) for key in old}
-    work = {(before.of[key].op, before.of[key].op_name) for key in old if before.of[key].op_name}
-    places = {before.of[key].op_name for key in old if before.of[key].op_name}
-    untied: list[NodeKey] = []
-    for key in step.new:
-        tied = after.of[key].op_name in places or any(
-            id in names or id.rpartition(".")[0] in names or now.label in labels_before or (now.op, now.op_name) in work
-            for id, now in ((each[1], after.of[each]) for each in after.inside([key]))
-        )
-        now = after.of[key]
-        if not tied and not any(op == now.op and op_name and now.op_name.endswith(f"/{op_name}") for op, op_name in inlined):
-            if _is_same_expression(before, old, after, key):
-                continue
-            untied.append(key)
-    names_before = {id for _, id in before.of}
-    for key in reversed(untied):  # users are after what they take
-        users = after.expressions.users(key) if key[1] not in names_before else set()
-        others = users - ({*step.new} - {*untied})
-        if users and all(_is_same_expression(before, old, after, user) for user in others):
-            untied.remove(key)
-    if not untied:
-        return "right"
-    elsewhere = [before.labelled.get(after.of[key].label, set()) for key in untied if after.of[key].label]
-    return "wrong" if any(each and not each & old for each in elsewhere) else "for the eye"
-
-
-def _is_same_expression(before: Text, old: Iterable[NodeKey], after: Text, new: NodeKey) -> bool:
-    """Whether a node, or one inside it, computes what one of the nodes before computed, or the same elements in another order or shape: of
-    the inputs of the program, or of instructions that kept their names."""
-    those, news = [key for key in old if before.of[key].op not in _TRIVIAL], after.inside([new])
-    return any(
-        not {one.elements_of(key) for key in those}.isdisjoint(other.elements_of(key) for key in news if after.of[key].op not in _TRIVIAL)
-        for one, other in ((before.expressions, after.expressions), _of_what_stayed(before, after))
-    )
-
-
-@lru_cache(maxsize=1)
-def _of_what_stayed(before: Text, after: Text) -> tuple[Expressions, Expressions]:
-    return before.expressions.of_what_stayed(after.expressions), after.expressions.of_what_stayed(before.expressions)
+def exchanged(step: Step, before: Text, chance: random.Random, most: int) -> list[NodeKey] | None:
+    """The nodes before a step, up to `most` of them exchanged for random ones of the same opcode that compute something else; None if there
+    are none."""
+    inside, expressions = before.inside(step.old), before.expressions
+    result = list(step.old)
+    for at in chance.sample(range(len(result)), len(result)):
+        key = result[at]
+        was, value = before.of[key], expressions.elements_of(key)
+        those = [
+            other
+            for other, now in before.of.items()
+            if now.op == was.op and other not in inside and other not in result and expressions.elements_of(other) != value
+        ]
+        if those and most:
+            result[at], most = chance.choice(those), most - 1
+    return result if result != list(step.old) else None
 
 
 def decisions() -> dict[str, str]:
@@ -188,9 +102,10 @@ def _decided(dump: str, step: Step, verdict: str, read: dict[str, str]) -> str:
     return decided
 
 
-def measure(directory: Path, seed: int) -> list[Figure]:
+def measure(directory: Path, seed: int, show: bool = False) -> list[Figure]:
     read = decisions()
-    chance = random.Random(seed)
+    chance, exchanging = random.Random(seed), random.Random(seed)
+    accepted: dict[str, list[bool]] = {"all nodes exchanged": [], "one node exchanged": []}
     with tempfile.TemporaryDirectory() as temporary, tempfile.TemporaryDirectory() as cache:
         os.environ["OPSCOPE_CACHE"] = cache
         if any(" origin={" in path.read_text() for path in directory.glob("*before_optimizations.txt")):
@@ -228,7 +143,15 @@ def measure(directory: Path, seed: int) -> list[Figure]:
             for step in steps:
                 earlier = recording.before(step.snapshot)
                 assert earlier is not None
-                by_script.append(judged(step, text(earlier), text(step.snapshot)))
+                judge = judge_of(text(earlier), text(step.snapshot))
+                by_script.append(judge.verdict(step.kind, step.old, step.new))
+                if by_script[-1] == "right" and step.kind in _LINKS:
+                    for those, most in zip(accepted, (len(step.old), 1), strict=True):
+                        false = exchanged(step, text(earlier), exchanging, most)
+                        if false is not None:
+                            accepted[those].append(judge.verdict(step.kind, false, step.new) == "right")
+                            if show and accepted[those][-1]:
+                                print(f"  accepted with {those}: {step.snapshot.index}: {step}; said to be from {[id for _, id in false]}")
                 found.append(_decided(directory.name, step, by_script[-1], read))
                 if found[-1] not in ("right", "for the eye"):
                     print(f"  {key[1]}: {found[-1]}: {step.snapshot.index} {step.snapshot.name}: {step} ({step.evidence})")
@@ -245,6 +168,10 @@ def measure(directory: Path, seed: int) -> list[Figure]:
         Figure("histories: incomplete", 100 * outcomes["incomplete"] / total, "%", name, total),
         Figure("histories: for the eye", 100 * outcomes["for the eye"] / total, "%", name, total),
         Figure("histories: wrong", 100 * outcomes["wrong"] / total, "%", name, total, at_most=0),
+        *(
+            Figure(f"steps that the judge accepts with {those}", 100 * sum(each) / max(1, len(each)), "%", name, len(each))
+            for those, each in accepted.items()
+        ),
         Figure("history of a node, slowest but the first", max(seconds[1:]), "s of CPU", name, len(recording), at_most=0.2),
     ]
 
@@ -253,10 +180,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--seed", type=int, default=_SEED)
+    parser.add_argument("--exchanged", action="store_true", help="print the false steps that the judge accepts")
     parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
     sys.setrecursionlimit(200_000)  # expressions are as deep as programs
-    figures = [figure for directory in arguments.directories for figure in measure(directory, arguments.seed)]
+    figures = [figure for directory in arguments.directories for figure in measure(directory, arguments.seed, arguments.exchanged)]
     for outcome in ("right", "incomplete", "for the eye", "wrong"):
         those = [figure for figure in figures if figure.name == f"histories: {outcome}" and figure.size]
         size = sum(figure.size or 0 for figure in those)
@@ -266,6 +194,11 @@ def main() -> None:
         figures.append(
             Figure(f"histories: {outcome}", share, "%", f"all {len(those)} dumps", size, at_least=least, at_most=most, note=note)
         )
+    for exchange in ("all nodes exchanged", "one node exchanged"):
+        shares = [figure for figure in figures if figure.name.endswith(f"accepts with {exchange}")]
+        size = sum(figure.size or 0 for figure in shares)
+        share = sum((figure.value or 0) * (figure.size or 0) for figure in shares) / max(1, size)
+        figures.append(Figure(f"steps that the judge accepts with {exchange}", share, "%", f"all {len(shares)} dumps", size))
     for figure in figures:
         goal = "" if figure.met is None else f" ({figure.target}: {'met' if figure.met else 'MISSED'})"
         print(f"{figure.graph}: {figure.name} {figure.value:.4g} {figure.unit} of {figure.size}{goal}")
