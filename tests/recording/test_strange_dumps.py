@@ -9,8 +9,10 @@ import pytest
 from support.hlo_texts import write_dump
 
 from opscope.errors import OpscopeError
+from opscope.memory.sources import read_memory
 from opscope.memory.xla_files import find_reports
 from opscope.recording.dumps.autotuning import autotunings
+from opscope.recording.dumps.own_files import own_files
 from opscope.recording.dumps.xla import find_steps
 from opscope.recording.kernel_code import codes_json
 from opscope.recording.reasons import notes_json
@@ -48,6 +50,28 @@ def test_links_that_lead_out_are_not_followed_into_pages(dump: Path, tmp_path: P
         (dump / name).symlink_to(private)
     recording = open_recording(dump)
     assert SECRET not in str(codes_json(recording)) + str(notes_json(recording))
+
+
+def test_links_that_lead_nowhere_are_no_files(dump: Path) -> None:
+    before = own_files(dump)
+    (dump / "itself").symlink_to("itself")
+    (dump / "nowhere").symlink_to("nobody")
+    (dump / "directory").symlink_to(".")
+    assert own_files(dump) == before == sorted(path for path in dump.iterdir() if path.is_file())
+
+
+def test_the_memory_of_many_programs_is_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        (tmp_path / f"__compiled_fn_{number}.BEFORE_PRE_GRAD.0.py").write_text("\n".join(GRAPH))
+    listed: list[Path] = []
+
+    def noted(directory: Path) -> list[Path]:
+        listed.append(directory)
+        return own_files(directory)
+
+    monkeypatch.setattr("opscope.memory.xla_files.own_files", noted)
+    assert len(read_memory(str(tmp_path))) == 20
+    assert listed == [tmp_path]
 
 
 def test_links_inside_the_dump_are(dump: Path) -> None:

@@ -11,7 +11,7 @@ from opscope.loading import load_all, sources_in
 from opscope.memory.model import Memory
 from opscope.memory.schedule import computed_memory
 from opscope.memory.torch_snapshot import read_snapshot
-from opscope.memory.xla_files import find_reports, is_about, program_of, reported_memory, reports_about
+from opscope.memory.xla_files import Reports, find_reports, is_about, program_of, reported_memory, reports_about
 from opscope.memory.xla_proto import captured_memory, proto_memory
 from opscope.naming import WHOLE_SOURCE, Part, find_module
 from opscope.plugin import Progress
@@ -48,7 +48,7 @@ def read_memory(
             memories = read_snapshot(opened, progress)
             return memories if module is None else [memories[find_module(module, [each.name for each in memories])]]
     programs = load_all(source, module=module, format=format, measure=measure, stage=part.stage, inside=part.inside, progress=progress)
-    reported = [reported_about(source, program) if part.inside is None else None for program in programs]
+    reported = [reported_about(source, program, reports) if part.inside is None else None for program in programs]
     with in_source(source):
         memories = [memory or known(computed_memory(program)) for memory, program in zip(reported, programs, strict=True)]
     return [replace(memory, measured=measured_peak(program)) for memory, program in zip(memories, programs, strict=True)]
@@ -80,12 +80,14 @@ def known(memory: Memory) -> Memory:
     return memory
 
 
-def reported_about(source: str, program: Program) -> Memory | None:
-    """What a source says about the memory of one of its programs: in the program itself, in XLA's reports next to it, or in the file."""
+def reported_about(source: str, program: Program, reports: Sequence[Reports] | None = None) -> Memory | None:
+    """What a source says about the memory of one of its programs: in the program itself, in XLA's reports next to it, or in the file.
+    `reports` are those of the directory, for who asks about many programs."""
     if program.memory_plan is not None:
         return captured_memory(program)
     path = source_path(source)
-    reports = find_reports(path) if path.is_dir() else []
+    if reports is None:
+        reports = find_reports(path) if path.is_dir() else []
     about = next((each for each in reports if is_about(each, program)), None)
     if about is not None:
         return reported_memory(about, program)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -13,4 +14,10 @@ def own_files(directory: Path) -> list[Path]:
     if not directory.is_dir():
         return []
     inside = directory.resolve()
-    return sorted(path for path in directory.iterdir() if path.is_file() and path.resolve().is_relative_to(inside))
+    with os.scandir(directory) as entries:
+        return sorted(directory / each.name for each in entries if each.is_file(follow_symlinks=False) or _leads_to_file(each, inside))
+
+
+def _leads_to_file(entry: os.DirEntry[str], inside: Path) -> bool:
+    path = Path(entry.path)
+    return entry.is_symlink() and path.is_file() and path.resolve().is_relative_to(inside)
