@@ -50,6 +50,18 @@ def test_the_passes_of_one_module_are_compared_once(run: Path, monkeypatch: pyte
     assert list(compared(open_recording(run))) == first, "the whole has those of its part"
 
 
+def test_a_recording_without_a_file_keeps_what_it_compared(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small dump is in no cache: every history of it compared every pass."""
+    read = open_recording(run)
+    small = Recording(read.name, read.snapshots, read.attrs)
+    first = list(compared(small))
+    assert any(each.diff for each in first)
+    monkeypatch.setattr("opscope.render.wire.compare_passes.compare", refuse)
+    assert list(compared(small)) == first
+    module = small.modules[0]
+    assert list(compared(small.of_module(module))) == [each for each, of in zip(first, small, strict=True) if of.module == module]
+
+
 def test_diffs_of_another_format_are_ignored(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     list(compared(open_recording(run)))
     monkeypatch.setattr("opscope.render.wire.compare_passes.FORMAT", FORMAT + 1)

@@ -99,6 +99,8 @@ class Recording(Displayed, Sequence[Snapshot]):
         """The file that it was read from, if there is one."""
         self.comparisons = file
         """The file that has the comparisons of its passes; a part of a recording can have those of the whole."""
+        self.compared: dict[int, Any] = {}
+        """Without such a file, the comparisons of the passes that were compared, by number."""
         self.snapshots = tuple(snapshots)
         self.attrs = attrs
         self._diffs: dict[int, Diff] = {}
@@ -245,7 +247,7 @@ class Recording(Displayed, Sequence[Snapshot]):
         """A recording of only the passes of one module."""
         module = self.module_named(name)
         part = Recording(self.name, [each for each in self.snapshots if each.module == module], self.attrs)
-        part.comparisons = self.comparisons  # a pass is compared within its module
+        part.comparisons, part.compared = self.comparisons, self.compared  # a pass is compared within its module
         return part
 
     def remember_diff(self, index: int, diff: Diff) -> None:

@@ -40,9 +40,9 @@ def compare(recording: Recording, snapshot: Snapshot) -> Comparison:
 
 def compared(recording: Recording, progress: Progress | None = None, snapshots: Sequence[Snapshot] | None = None) -> Iterator[Comparison]:
     """Every pass in order, or only these snapshots. Comparisons in the recording file are reused; new ones are added to it, unless
-    it is part of the package."""
+    it is part of the package. A recording without a file keeps its own."""
     chosen = list(recording) if snapshots is None else snapshots
-    stored = read_comparisons(recording.comparisons, FORMAT) if recording.comparisons else {}
+    stored = read_comparisons(recording.comparisons, FORMAT) if recording.comparisons else recording.compared
     missing = [s for s in chosen if s.index not in stored and not recording.repeats(s)]
     writer = None
     file = recording.comparisons
@@ -56,6 +56,8 @@ def compared(recording: Recording, progress: Progress | None = None, snapshots: 
                 comparison = next(fresh)
                 if writer:
                     writer.write(snapshot.index, comparison)
+                elif file is None:
+                    recording.compared[snapshot.index] = comparison
             yield comparison
             if progress:
                 progress(number / len(chosen))
