@@ -412,6 +412,9 @@ def test_in_the_scheduler_halves_stay_connected_and_kernels_belong_to_modules(tm
     assert {"fc.weight", "norm.weight"} <= {node.attrs.get("name") for node in last["forward"].parameters}
     scopes = {node.scope[0] for graph in last for node in graph if node.role == "op" and node.scope}
     assert scopes == {"fc: Linear", "norm: LayerNorm", "head: Linear"}
+    kernels = [node for graph in last for node in graph if node.op.startswith("cpp_fused_")]
+    computed = ["_".join(node.attrs.get("computes", ())) for node in kernels]
+    assert len(kernels) > 2 and computed == [node.op.removeprefix("cpp_fused_").rpartition("_")[0] for node in kernels]
     with torch.profiler.profile() as prof:
         compiled(x).sum().backward()
     prof.export_chrome_trace(str(tmp_path / "trace.json"))

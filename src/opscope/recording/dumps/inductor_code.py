@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,18 @@ from opscope.errors import SourceError
 from opscope.limits import MOST_ELEMENTS
 from opscope.naming import UnusedNames
 from opscope.profile.kineto.place import LAUNCH_ATTR
-from opscope.program import CODE_ATTR, OPERAND_SHAPES_ATTR, GraphBuilder, Node, Program, ProgramBuilder, TensorType, ValueRef, dimension
+from opscope.program import (
+    CODE_ATTR,
+    EMPTY,
+    OPERAND_SHAPES_ATTR,
+    GraphBuilder,
+    Node,
+    Program,
+    ProgramBuilder,
+    TensorType,
+    ValueRef,
+    dimension,
+)
 from opscope.python_text import parsed_code
 from opscope.readers.torch.export import ENTRY
 from opscope.recording.dumps.kernel_texts import kernel_texts, pointer_roles
@@ -30,6 +41,8 @@ SOURCE_NODES = "source nodes"
 """The attribute with the nodes of Dynamo's graph, or of the joint graph, that a launch computes, in order."""
 ATEN = "original aten"
 """The attribute with the operators that a launch computes: `aten.gelu_backward`."""
+COMPUTES = "computes"
+"""The attribute with the operators that a kernel computes, as the model called them: `gelu_backward`."""
 HANDLE = "handle"
 """The attribute with Inductor's own name of a launch, if it tracked provenance: `extern_kernels.addmm:4`."""
 
@@ -78,11 +91,12 @@ class GeneratedCode:
         unpacked = (each for each in self._statements if isinstance(each, ast.Assign) and ast.unparse(each.value) == "args")
         return next((_names(each.targets[0]) for each in unpacked), [])
 
-    def program(self, title: str, inputs: Mapping[str, Node]) -> Program:
-        """The launches, in order. `inputs` are the inputs of the graph, by name."""
+    def program(self, title: str, inputs: Mapping[str, Node], computed: Mapping[str, Sequence[str]] = EMPTY) -> Program:
+        """The launches, in order. `inputs` are the inputs of the graph, by name; `computed` says which operators compute a buffer, for
+        launches of C++, which have no comment that says it."""
         builder = ProgramBuilder(title, ENTRY)
         builder.attrs[GENERATED_BY] = "Inductor"
-        reader = _Reader(builder.graph(ENTRY), self._lines, inputs, self._kernels)
+        reader = _Reader(builder.graph(ENTRY), self._lines, inputs, self._kernels, computed)
         for statement in self._statements:
             reader.take(statement)
         reader.end()
@@ -114,8 +128,16 @@ def _partition(call: ast.Call) -> str:
 class _Reader:
     """Follows the buffers from launch to launch."""
 
-    def __init__(self, graph: GraphBuilder, lines: list[str], inputs: Mapping[str, Node], kernels: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        graph: GraphBuilder,
+        lines: list[str],
+        inputs: Mapping[str, Node],
+        kernels: Mapping[str, str],
+        computed: Mapping[str, Sequence[str]],
+    ) -> None:
         self._graph = graph
+        self._computed = computed
         self._lines = lines
         self._checks = {match["name"]: match for line in lines if (match := _CHECK.match(line))}
         self._inputs = inputs
@@ -266,6 +288,9 @@ class _Reader:
     ) -> None:
         id = self._unused.of(written[0] if written else kernel)
         attrs: dict[str, Any] = {LAUNCH_ATTR: label, **self._comments(call.lineno - 1), **settings}
+        operators = {operator for name in written for operator in self._computed.get(name, ())}
+        if operators and ATEN not in attrs:
+            attrs[COMPUTES] = sorted(operators)
         results = self._results_of(call, written[0]) if written and written[0] not in self._types else []
         several = [self._checked_type(name, inputs) for name in results]
         self._types.update((name, type_) for name, type_ in zip(results, several, strict=True) if name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from opscope.program import Program
 from opscope.readers.torch.export import ENTRY
-from opscope.recording.dumps.inductor_code import GeneratedCode
+from opscope.recording.dumps.inductor_code import COMPUTES, GeneratedCode
 from opscope.recording.hooks.torch_compile.scheduler import BUFFERS
 from opscope.recording.model import Origin
 
@@ -23,8 +23,9 @@ def record_launches(chain: Chain, part: str, generated: Any, seconds: float) -> 
     """Record what `GraphLowering.codegen` returned: the code of the wrapper, with its line numbers."""
     wrapper = generated[0]
     code = GeneratedCode(str(getattr(wrapper, "value", wrapper)))
-    program = code.program(chain.title, chain.inputs_of(part))
     schedule = chain.parts[part].program
+    computed = {buffer: node.attrs.get(COMPUTES, ()) for node in schedule.main for buffer in node.attrs.get(BUFFERS, ())}
+    program = code.program(chain.title, chain.inputs_of(part), computed)
     chain.lowered(program, _origins(schedule, program), "launches", _pipeline(part), part, seconds)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opscope.program import GraphBuilder, Node, NodeKey, Program, ProgramBuilder, TensorType, ValueRef
 from opscope.readers.torch.export import ENTRY
 from opscope.readers.torch.values import dimension
+from opscope.recording.dumps.inductor_code import COMPUTES
 from opscope.recording.hooks.torch_compile.fusion_log import FusionLog
 from opscope.recording.hooks.torch_compile.remarks import TorchRemarks
 from opscope.recording.model import Origin
@@ -140,7 +141,7 @@ def _kernel(program: ProgramBuilder, main: GraphBuilder, node: Any, values: dict
     written = [buffer for member in _members(node) for buffer in member.get_buffer_names()]
     inner.outputs = [inside[buffer] for buffer in written]
     computed = _computed(node)
-    attrs = {"origins": _origin_names(node), "computes": computed, BUFFERS: written}
+    attrs = {"origins": _origin_names(node), COMPUTES: computed, BUFFERS: written}
     types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
     main.node(name, "_".join(["fused", *computed]), [values[read] for read in outside], types, attrs=attrs, calls=[name])
     values.update((buffer, (name, i)) for i, buffer in enumerate(written))
@@ -153,6 +154,8 @@ def _buffer(graph: GraphBuilder, node: Any, values: dict[str, ValueRef]) -> None
     kernel = _library_kernel(node)
     if kernel:
         attrs["kernel"] = kernel
+    elif computed := _computed(node):
+        attrs[COMPUTES] = computed
     types = [kind for buffer in written for kind in _types(_buffer_of(buffer))]
     graph.node(node.get_name(), _kind(node, ir), [values[read] for read in _reads(node) if read in values], types, attrs=attrs)
     values.update((buffer, (node.get_name(), i)) for i, buffer in enumerate(written))
