@@ -22,10 +22,13 @@ export interface InColumns extends Arrangement {
 /** Shorter columns than this, on average, are not worth the jumps between them. */
 const LEAST_LENGTH = 900;
 
-/** The columns that a picture gets which was asked for in so many: one that is short, or broader than long, has fewer. */
+/** What is less long than this, for its breadth, is no chain, and has lines that lead everywhere. */
+const LEAST_ASPECT = 2;
+
+/** The columns that a picture gets which was asked for in so many: one that is short or broad has fewer. */
 export function columnsOf({ halves, layout, direction }: Arrangement, asked = 1): number {
   const [along, across] = direction === "TB" ? [layout.height, layout.width] : [layout.width, layout.height];
-  if (halves || along <= across) return 1;
+  if (halves || along < LEAST_ASPECT * across) return 1;
   return Math.max(1, Math.min(asked, MOST_COLUMNS, Math.floor(along / LEAST_LENGTH)));
 }
 
