@@ -20,8 +20,8 @@ const plain = buildScene(NO_PROGRAM, visible, unwrapped(visible, layoutCompound(
 });
 const [first, second] = names.map((name) => visible.title.indexOf(name));
 
-/** The map with two blocks side by side, as far apart as said, of this size on the screen: every text, and where the plate below it is. */
-function drawn(width: number, height: number, gap: number) {
+/** The map with two blocks side by side, as far apart as said, or one `below` the other, of this size on the screen: every text, and where the plate below it is. */
+function drawn(width: number, height: number, gap: number, shown = plain, below = 0) {
   const place = (of: Scene["x"], values: readonly [number, number]) => {
     const placed = of.slice();
     [first, second].forEach((item, i) => {
@@ -30,9 +30,9 @@ function drawn(width: number, height: number, gap: number) {
     return placed;
   };
   const scene = {
-    ...plain,
-    x: place(plain.x, [0, width + gap]),
-    y: place(plain.y, [0, 0]),
+    ...shown,
+    x: place(plain.x, [0, below ? 0 : width + gap]),
+    y: place(plain.y, [0, below]),
     w: place(plain.w, [width, width]),
     h: place(plain.h, [height, height]),
   };
@@ -69,6 +69,13 @@ it("writes the name of a wide block into its middle", () => {
 
 it("writes the name of a narrow and high block upwards", () => {
   expect(drawn(40, 300, 0)).toMatchObject(names.map((text) => ({ text, upright: true, isOverOther: false })));
+});
+
+it("writes a name beside one of the small blocks that have it", () => {
+  const alike = { ...plain, title: plain.title.map((title, item) => (item === second ? names[0] : title)) };
+  expect(drawn(40, 40, 0, plain, 100)).toMatchObject(names.map((text) => ({ text, left: 42 })));
+  expect(drawn(40, 40, 0, alike, 100)).toMatchObject([{ text: names[0] }]);
+  expect(drawn(300, 40, 0, alike)).toMatchObject([{ text: names[0] }, { text: names[0] }]);
 });
 
 it("writes the name of a small block beside it, but not over another block", () => {

@@ -163,7 +163,10 @@ export function compose(arrangement: Arrangement, request: PictureRequest, { pro
   progress?.(0.85, "Drawing");
   const { program, spec, visible, layout, direction, halves } = arrangement;
   const { wrap: wrapped } = request;
-  const broken = typeof wrapped === "string" ? !halves && (layout.far !== undefined || isThread(layout, direction, wrapped)) : wrapped;
+  // In a file, halves are in one piece: a page has no room for two of them in each column.
+  const isInOnePiece = halves !== undefined && wrapped === "page";
+  const broken =
+    typeof wrapped === "string" ? !isInOnePiece && (layout.far !== undefined || isThread(layout, direction, wrapped)) : wrapped;
   const columns = columnsOf(arrangement, arrangement.columns ?? request.columns);
   const placed = broken
     ? wrap(visible, layout, direction)

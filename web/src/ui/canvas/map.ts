@@ -5,7 +5,7 @@
 import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { memoized } from "../../core/base/memoized";
-import { Places } from "../../core/base/occupied";
+import { type Occupied, Places } from "../../core/base/occupied";
 import { CATEGORIES } from "../../core/program/types";
 import { frameStyle } from "../../core/scene/style";
 import type { Theme } from "../../core/scene/theme";
@@ -145,6 +145,14 @@ export function placesOf(scene: Scene, blocks: readonly number[], { x, y, scale 
   for (const item of blocks)
     places.add((scene.x[item] - x) * scale, (scene.y[item] - y) * scale, scene.w[item] * scale, scene.h[item] * scale, scene.box[item]);
   return places;
+}
+
+/** What names on a map keep clear of: other names, and blocks. */
+export interface Taken {
+  readonly names: Occupied;
+  readonly blocks: () => Places;
+  /** Names that are beside a block. */
+  readonly aside: Set<string>;
 }
 
 export interface Blocks {

@@ -10,9 +10,9 @@ import { type Scene, type SceneLabel, Shape, type TextRun } from "../../core/sce
 import type { Camera } from "../../core/base/camera";
 import { between } from "../../core/base/colour";
 import { memoized, once } from "../../core/base/memoized";
-import { Occupied, type Places } from "../../core/base/occupied";
+import { Occupied } from "../../core/base/occupied";
 import { CanvasPainter, type Context, LEGIBLE } from "./canvasPainter";
-import { blocksOf, Contents, MAP, namedBlocks, paintBlock, placesOf } from "./map";
+import { blocksOf, Contents, MAP, namedBlocks, paintBlock, placesOf, type Taken } from "./map";
 import {
   blockNameSize,
   fontOf,
@@ -191,18 +191,17 @@ export class ScenePainter {
       context.globalAlpha = (opacity ? opacity(item) : 1) * (lit && !lit.has(item) ? DIMMED : 1);
       paintBlock(context, theme, scene, this.contents, item, scale);
     }
-    const occupied = new Occupied();
-    const places = once(() => placesOf(scene, blocks, sight.camera));
+    const taken: Taken = { names: new Occupied(), blocks: once(() => placesOf(scene, blocks, sight.camera)), aside: new Set() };
     const names = [
-      ...namedBlocks(scene, blocks).map((item) => this.blockName(scene, item, sight, occupied, places)),
-      ...this.frameNames(scene, open, sight, occupied),
+      ...namedBlocks(scene, blocks).map((item) => this.blockName(scene, item, sight, taken)),
+      ...this.frameNames(scene, open, sight, taken.names),
     ];
     for (const name of names) {
       if (!name) continue;
       context.globalAlpha = opacity ? opacity(name.item) : 1;
       paintFrameName(context, theme, scene, name, sight);
     }
-    paintRegionNames(context, theme, scene, sight, occupied);
+    paintRegionNames(context, theme, scene, sight, taken.names);
     setCamera(context, sight);
     context.globalAlpha = 1;
   }
@@ -216,9 +215,9 @@ export class ScenePainter {
 
   /**
    * The name of a block on a map is in its middle, upright in one that is too narrow for it, else beside it: never over another block. Of
-   * a group that continues in further columns, it may be over those.
+   * a group that continues in further columns, it may be over those. Of blocks with one name, one has it `aside`.
    */
-  private blockName(scene: Scene, item: number, sight: Sight, occupied: Occupied, blocks: () => Places): FrameName | undefined {
+  private blockName(scene: Scene, item: number, sight: Sight, { names, blocks, aside }: Taken): FrameName | undefined {
     const { x, y, scale } = sight.camera;
     const width = scene.w[item] * scale,
       height = scene.h[item] * scale;
@@ -230,7 +229,7 @@ export class ScenePainter {
     const put = (name: Name, left: number, upright = false) => {
       const top = upright ? centre - name.width / 2 : centre - line / 2 + 1;
       const [w, h] = upright ? [line, name.width] : [name.width, line];
-      return occupied.take(left - 2, top - 1, w + 4, h + 2) ? { item, name, size, left, top, upright } : undefined;
+      return names.take(left - 2, top - 1, w + 4, h + 2) ? { item, name, size, left, top, upright } : undefined;
     };
     const isClear = (left: number) =>
       left >= 0 &&
@@ -239,8 +238,10 @@ export class ScenePainter {
     if (whole.width + 8 <= width || isClear(middle - whole.width / 2)) return put(whole, middle - whole.width / 2);
     if (line <= width && whole.width + 8 <= height) return put(whole, middle - line / 2, true);
     const away = width / 2 + 4;
-    const beside = [middle + away, middle - away - whole.width].find(isClear);
-    return beside === undefined ? undefined : put(whole, beside);
+    const beside = aside.has(whole.text) ? undefined : [middle + away, middle - away - whole.width].find(isClear);
+    const name = beside === undefined ? undefined : put(whole, beside);
+    if (name) aside.add(whole.text);
+    return name;
   }
 
   /** When zoomed out, a box shows only its name, unless a frame's name is there. */

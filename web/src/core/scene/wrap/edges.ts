@@ -28,6 +28,8 @@ export class EdgeItems {
   private readonly stubEdge: Int32Array;
   private readonly stubEnd: Int32Array;
   private readonly stubColumn: Int32Array;
+  /** -1 where the edge leads upwards, as in a backward half: its number is above its source, and below its target. */
+  private readonly stubSign: Int8Array;
   private readonly stubU: Float64Array;
   private readonly stubV: Float64Array;
   private texts: PackedTexts = NO_LABELS.columns.texts;
@@ -55,6 +57,7 @@ export class EdgeItems {
     this.stubEdge = new Int32Array(most);
     this.stubEnd = new Int32Array(most);
     this.stubColumn = new Int32Array(most);
+    this.stubSign = new Int8Array(most);
     this.stubU = new Float64Array(most);
     this.stubV = new Float64Array(most);
     this.wide = new Float64Array(most);
@@ -111,11 +114,18 @@ export class EdgeItems {
       this.stubEnd[stub] = end;
       this.stubColumn[stub] = column;
       [this.stubU[stub], this.stubV[stub]] = this.at(p);
-      this.marked[endOf(anchor, isOut(end))] = 1;
+      this.stubSign[stub] = this.leadsUp(e, isOut(end)) ? -1 : 1;
+      this.marked[endOf(anchor, isOut(end) === this.stubSign[stub] > 0)] = 1;
     }
     this.entryStub[this.entryCount] = stub;
     this.entryNumber[this.entryCount++] = number;
     return stub;
+  }
+
+  /** Does an edge leave its source, or reach its target, against the flow? */
+  leadsUp(e: number, out: boolean): boolean {
+    const p = out ? this.layout.pointStart[e] : this.layout.pointStart[e + 1] - 2;
+    return this.at(p + 1)[1] < this.at(p)[1];
   }
 
   /** Whether a number is before or after a box. */
@@ -135,7 +145,7 @@ export class EdgeItems {
       const isAside = isOut(end) && leaving[end >> 1];
       this.wide[stub] = textWidth(text, TINY);
       this.labelU[stub] = this.stubU[stub] + (isAside ? (this.wide[stub] + LABEL) / 2 : 0);
-      this.labelV[stub] = isOut(end) ? this.stubV[stub] + STUB + LABEL / 2 : this.stubV[stub] - STUB - 5 - LABEL / 2;
+      this.labelV[stub] = this.stubV[stub] + this.stubSign[stub] * (isOut(end) ? STUB + LABEL / 2 : -STUB - 5 - LABEL / 2);
       return text;
     });
   }
@@ -154,10 +164,10 @@ export class EdgeItems {
       const [column, u, v] = [this.stubColumn[stub], this.stubU[stub], this.stubV[stub]];
       if (isOut(this.stubEnd[stub])) {
         visit(column, u, v);
-        visit(column, this.labelU[stub], v + STUB);
+        visit(column, this.labelU[stub], v + this.stubSign[stub] * STUB);
         continue;
       }
-      visit(column, u, v - STUB - 5);
+      visit(column, u, v - this.stubSign[stub] * (STUB + 5));
       const way = this.ways.get(stub);
       if (way) for (let p = 0; p < way.length; p += 2) visit(column, way[p], way[p + 1]);
       else visit(column, u, v);

@@ -193,7 +193,7 @@ class Wrapping {
       if (value < 0) count++;
       else if (numbers[value] === 0) numbers[value] = ++count;
       const to = column[edgeTarget[e]];
-      const entered = this.down && !far?.[e] ? this.enteredFrame(edgeSource[e], edgeTarget[e], to) : -1;
+      const entered = this.down && !far?.[e] && !edges.leadsUp(e, false) ? this.enteredFrame(edgeSource[e], edgeTarget[e], to) : -1;
       edges.cut(e, value < 0 ? count : numbers[value], lastColumn[edgeSource[e]], to, entered, this.v[entered]);
     }
     edges.finishStubs();
