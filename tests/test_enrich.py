@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import re
+import weakref
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,7 @@ from support.wire_reader import WireProgram, read_program
 
 import opscope
 from opscope import native
-from opscope.analysis.enrich import enrich
+from opscope.analysis.enrich import enrich, enrich_for_picture
 from opscope.analysis.groupings import DIRECTION, MODULE, OP, SOURCE_LINE
 from opscope.program import Program, ProgramBuilder, TensorType
 from opscope.recording.sources import open_recording
@@ -88,6 +90,22 @@ def test_a_loaded_program_has_its_groupings_whatever_it_was_loaded_from(tmp_path
         rec.snapshot(program, "only")
     for source in ("plain.json", "run.opscope@0"):
         assert opscope.load(tmp_path / source).main.groupings == enrich(program).main.groupings
+
+
+def test_a_program_goes_when_nobody_needs_it() -> None:
+    """Not when the garbage collector comes: in a server that waits, that is never."""
+    gc.collect()
+    gc.disable()
+    try:
+        left = []
+        for made in (enrich, enrich_for_picture, lambda program: enrich(program, snapshot=True), lambda program: enrich(enrich(program))):
+            program = opscope.load("demo:train_step")
+            shown = made(program)
+            left += [weakref.ref(program.main), weakref.ref(shown.main)]
+            del program, shown
+        assert [each() for each in left] == [None] * len(left)
+    finally:
+        gc.enable()
 
 
 def test_something_is_added_and_only_once() -> None:

@@ -9,6 +9,7 @@ was just loaded, so `load` and `capture` add them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from opscope.analysis.clusters import with_clusters
 from opscope.analysis.cost_metrics import with_costs
@@ -26,11 +27,14 @@ _INDEXES = ("position", "users")
 _RESULT, _RESULT_OF_A_SNAPSHOT = "_enriched", "_enriched_snapshot"
 _STEPS_OF_A_PICTURE = tuple(step for step in _STEPS if step not in (with_backward_links, with_costs))
 _RESULT_OF_A_PICTURE = "_enriched_picture"
+_ITSELF = object()
+"""The result of enriching what is enriched. A program that refers to itself would stay in memory until the garbage collector comes, which
+in a server that waits is never."""
 
 
 def is_enriched(program: Program) -> bool:
     """Whether it is a program that `enrich` returned."""
-    return any(vars(program).get(key) is program for key in (_RESULT, _RESULT_OF_A_SNAPSHOT))
+    return any(vars(program).get(key) is _ITSELF for key in (_RESULT, _RESULT_OF_A_SNAPSHOT))
 
 
 def enrich(program: Program, *, snapshot: bool = False) -> Program:
@@ -38,23 +42,31 @@ def enrich(program: Program, *, snapshot: bool = False) -> Program:
 
     A `snapshot` of a recording has no repeated blocks: each pass would have others, with other numbers."""
     key = _RESULT_OF_A_SNAPSHOT if snapshot else _RESULT
-    cached: Program | None = vars(program).get(key)
+    cached = _cached(program, key)
     if cached is not None:
         return cached
     enriched = _after(program, _STEPS_OF_A_SNAPSHOT if snapshot else _STEPS)
     _forget_indexes(program)
     _forget_indexes(enriched)
-    vars(program)[key] = vars(enriched)[key] = enriched
+    vars(program)[key] = enriched
+    vars(enriched)[key] = _ITSELF
     return enriched
 
 
 def enrich_for_picture(program: Program) -> Program:
     """The program with what every picture of it shows: without links and costs, which take most of the time and which only some options
     show."""
-    cached: Program | None = vars(program).get(_RESULT) or vars(program).get(_RESULT_OF_A_PICTURE)
+    cached = _cached(program, _RESULT) or _cached(program, _RESULT_OF_A_PICTURE)
     if cached is None:
-        cached = vars(program)[_RESULT_OF_A_PICTURE] = _after(program, _STEPS_OF_A_PICTURE)
+        cached = _after(program, _STEPS_OF_A_PICTURE)
+        vars(program)[_RESULT_OF_A_PICTURE] = _ITSELF if cached is program else cached
     return cached
+
+
+def _cached(program: Program, key: str) -> Program | None:
+    cached: Any = vars(program).get(key)
+    result: Program | None = program if cached is _ITSELF else cached
+    return result
 
 
 def _after(program: Program, steps: Iterable[Callable[[Program], Program]]) -> Program:
