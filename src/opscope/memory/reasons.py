@@ -85,6 +85,11 @@ class Reasons:
         return {name: node.id for graph in self.program for node in graph if facts_of(node.op).control in LOOPS for name in node.calls}
 
     @cached_property
+    def _returned(self) -> Mapping[str, frozenset[str]]:
+        """By the name of a graph, the nodes whose values it returns."""
+        return {graph.name: frozenset(name for name, _ in graph.outputs) for graph in self.program}
+
+    @cached_property
     def _stacks(self) -> Mapping[tuple[str, str], Stack]:
         """By graph and name, the results of loops that hold a part of each iteration."""
         loops = {(graph.name, node.id): node for graph in self.program for node in graph if facts_of(node.op).control in LOOPS}
@@ -138,15 +143,21 @@ class Reasons:
         if plain_name(node.op) == "custom_call" and type_.dtype in _BYTES and buffer.output.strip("{}0"):
             return "workspace", f"workspace of {node.id}"
         loop = self._loops.get(graph.name, "")
-        if loop and type_.dtype in _TRUTH and not type_.shape and any(name == node.id for name, _ in graph.outputs):
+        if loop and type_.dtype in _TRUTH and not type_.shape and node.id in self._returned[graph.name]:
             return "temporary", f"says whether {loop} goes on"
         if user is None:
             return "temporary", _used_last("")
-        if user[1] is node and facts_of(node.op).control not in LOOPS and not _is_read(graph, node, _number(buffer.output)):
+        if user[1] is node and facts_of(node.op).control not in LOOPS and not self._is_read(graph, node, _number(buffer.output)):
             return "temporary", "nothing reads it"
         kind, why = self._of_halves(graph, node, _number(buffer.output), *user)
         loop = self._carrying_loop(graph, node, *user) if kind == "temporary" else ""
         return (kind, f"carried by {loop}") if loop else (kind, why)
+
+    def _is_read(self, graph: Graph, node: Node, output: int) -> bool:
+        """Whether something reads one of a node's results, or the graph returns it."""
+        read = (ref for user in graph.users.get(node.id, ()) for ref in graph[user].inputs)
+        returned = graph.outputs if node.id in self._returned[graph.name] else ()
+        return any(name == node.id and index in (output, WHOLE) for name, index in (*read, *returned))
 
     def _optimizer_state(self, graph: Graph, node: Node) -> str:
         """Why an argument is a state of the optimizer; empty if it is not, or nothing says so. Weights are also read by the model itself,
@@ -164,7 +175,7 @@ class Reasons:
             return self._loops[graph.name]
         if facts_of(user.op).control in LOOPS:
             return user.id
-        is_root = any(name == user.id for name, _ in user_graph.outputs)
+        is_root = user.id in self._returned[user_graph.name]
         return self._loops.get(user_graph.name, "") if is_root and user_graph.name == graph.name else ""
 
     def _of_halves(self, graph: Graph, node: Node, output: int, user_graph: Graph, user: Node) -> tuple[Kind, str]:
@@ -326,12 +337,6 @@ def _number(index: str) -> int:
     """The first number of `{1}`; 0 for none."""
     digits = index.strip("{}").split(",")[0]
     return int(digits) if digits else 0
-
-
-def _is_read(graph: Graph, node: Node, output: int) -> bool:
-    """Whether something reads one of a node's results, or the graph returns it."""
-    read = (ref for user in graph.users.get(node.id, ()) for ref in graph[user].inputs)
-    return any(name == node.id and index in (output, WHOLE) for name, index in (*read, *graph.outputs))
 
 
 def own_frames(program: Program, node: Node) -> Sequence[Frame]:

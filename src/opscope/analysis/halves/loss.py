@@ -130,7 +130,7 @@ class _Losses:
 
     def returned(self) -> Iterator[str]:
         """Numbers that the graph returns."""
-        waiting = [name for name, _ in self.graph.outputs]
+        waiting = list(reversed(dict.fromkeys(name for name, _ in reversed(self.graph.outputs))))
         seen = set(waiting)
         while waiting:
             node = self.graph[waiting.pop()]
