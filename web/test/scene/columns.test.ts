@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { layoutCompound } from "../../src/core/layout";
 import { BoxKind, type Visible } from "../../src/core/program/types";
 import { buildScene, measure, wrap } from "../../src/core/scene";
-import { evenCuts, type Flow, Frontier } from "../../src/core/scene/wrap/cuts";
+import { evenCuts, type Flow, Frontier, isThread } from "../../src/core/scene/wrap/cuts";
 import { type Columns, pagesOf } from "../../src/core/scene/wrap/pages";
 import { type BoxLiteral, type EdgeLiteral, NO_PROGRAM, visibleOf } from "./fixtures";
 
@@ -143,5 +143,23 @@ describe("pages", () => {
       return around >= 0 && (scene.x[i] < scene.x[around] || right(i) > right(around) || bottom(i) > bottom(around));
     });
     expect(outside).toEqual([]);
+  });
+});
+
+describe("a picture is set in columns", () => {
+  const long = (on: "page" | "screen", width: number, height: number) => isThread({ width, height }, "TB", on);
+
+  it("in a file from two and a half times its breadth on, if it is longer than a page", () => {
+    // a training step with a scan in HLO: the lines of 16 weights went down all of it
+    expect([long("page", 1635, 5247), long("page", 1560, 4255), long("page", 1560, 3600), long("page", 400, 3000)]).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it("on a screen only if it is too deep to scroll through", () => {
+    expect([long("screen", 1635, 5247), long("screen", 12_000, 40_000), long("screen", 8000, 40_000)]).toEqual([false, false, true]);
   });
 });

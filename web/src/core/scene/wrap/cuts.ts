@@ -17,19 +17,22 @@ export interface Flow {
   readonly across: number;
 }
 
-const LONGEST_ASPECT = 4;
+type Extent = Pick<CompoundLayout, "width" | "height">;
+
+/** The lines of values that are read again far below fill a long page; a screen scrolls. */
+const LONGEST_ASPECT = { page: 2.5, screen: 4 };
 /** Up to here one connected picture is easier to follow than columns: about 40 boxes below each other on a page, 400 on a screen. */
 const SHORT = { page: 3200, screen: 32_000 };
 
 /** Length along the flow over breadth. */
-function aspectOf(layout: CompoundLayout, direction: "TB" | "LR"): number {
+function aspectOf(layout: Extent, direction: "TB" | "LR"): number {
   const [along, across] = direction === "TB" ? [layout.height, layout.width] : [layout.width, layout.height];
   return across > 0 ? along / across : 1;
 }
 
 /** Is it too long and thin to read there? A short chain is thin too, but needs no wrapping. */
-export function isThread(layout: CompoundLayout, direction: "TB" | "LR", on: "page" | "screen" = "page"): boolean {
-  return aspectOf(layout, direction) > LONGEST_ASPECT && (direction === "TB" ? layout.height : layout.width) > SHORT[on];
+export function isThread(layout: Extent, direction: "TB" | "LR", on: "page" | "screen" = "page"): boolean {
+  return aspectOf(layout, direction) > LONGEST_ASPECT[on] && (direction === "TB" ? layout.height : layout.width) > SHORT[on];
 }
 
 /** How far a picture of this length and breadth is from a good aspect (0: it has it). */
