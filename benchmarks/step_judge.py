@@ -8,7 +8,11 @@ one of those before. Of a fusion or a call, its results must; what else is in it
 - both compute the same (`expressions.py`), from the program's inputs or from instructions that kept their names, and not a constant;
 - both have one origin in the user's program: opcode, op_name, lines and number of elements (or, if the opcode is another, the rest). Of
   several nodes with this origin that are gone, those count that were computed from what the new one is computed from;
-- an instruction that kept its name took one as an operand where it takes the other now, and one is gone and the other new.
+- an instruction that kept its name took one as an operand where it takes the other now, and one is gone and the other new, or nothing else
+  about its operands differs;
+- both are the same line of a computation that one instruction called before and calls now;
+- one is the reciprocal of the other, or both are one value in another order or shape;
+- what is new was only made for what a node became, or what is gone was folded into what its user became, which takes what it took.
 """
 
 from __future__ import annotations
@@ -25,7 +29,8 @@ from texts import Instruction, Key, Text
 _NUMBERED = re.compile(r"\.\d+$")
 _CLONE = re.compile(r"(\.\d+)?\.clone(\.\d+)?")
 
-Values = set[tuple[int, int]]
+_Values = set[tuple[int, int]]
+"""Numbers of what a node computes: from the program's inputs (0), from what kept its name (1)."""
 
 
 class Judge:
@@ -80,10 +85,10 @@ class Judge:
     def is_new(self, key: Key) -> bool:
         return (key[1], self.after.of[key].op) not in self._names_before
 
-    def _values_before(self, key: Key) -> set[tuple[int, int]]:
+    def _values_before(self, key: Key) -> _Values:
         return _values(key, [one for one, _ in self._values])
 
-    def _values_after(self, key: Key) -> set[tuple[int, int]]:
+    def _values_after(self, key: Key) -> _Values:
         return _values(key, [other for _, other in self._values])
 
     def _took(self, key: Key) -> frozenset[object]:
@@ -93,12 +98,13 @@ class Judge:
     def _takes(self, key: Key) -> frozenset[object]:
         return self._operands(self.after, key, self.values_after)
 
-    def _operands(self, text: Text, key: Key, values: Callable[[Key], set[tuple[int, int]]]) -> frozenset[object]:
+    def _operands(self, text: Text, key: Key, values: Callable[[Key], _Values]) -> frozenset[object]:
         all_of_them = {each for operand in text.operands(key) for each in text.behind(operand)}
         names = {(each[1], text.of[each].op) for each in all_of_them if text.of[each].op != "constant"}
         return frozenset(names | {value for each in all_of_them if text.expressions.number(each) is None for value in values(each)})
 
     def is_tied(self, old: Key, new: Key, others: set[Key]) -> bool:
+        """Whether there is evidence that one became the other; `others` are the nodes that the step names with the first."""
         was, now = self.before.of[old], self.after.of[new]
         return (
             _is_name_kept(old, was, new, now)
@@ -238,7 +244,7 @@ class _Evidence:
                     yield old, new
 
 
-def _values(key: Key, expressions: list[Expressions]) -> set[tuple[int, int]]:
+def _values(key: Key, expressions: list[Expressions]) -> _Values:
     computed = {(at, one.elements_of(key)) for at, one in enumerate(expressions) if one.is_computed(key)}
     return computed | {(at, kept) for at, one in enumerate(expressions) if (kept := one.as_kept(key)) is not None}
 
