@@ -240,3 +240,13 @@ def test_the_memory_of_a_graph_with_many_results_takes_no_square_of_them() -> No
     started = time.process_time()
     assert len(computed_memory(builder.build()).buffers) == 2 * count + 2
     assert time.process_time() - started < 10
+
+
+def test_a_long_line_of_fx_is_not_repeated_for_each_name_in_it(tmp_path: Path) -> None:
+    names = [f'name{number}: "f32[{number}]"' for number in range(3000)]
+    path = tmp_path / "graph.py"
+    path.write_text(f"class GraphModule(torch.nn.Module):\n    def forward(self, {', '.join(names)}):\n        return (name1,)\n")
+    program = opscope.load(path)
+    assert program.own_text is not None
+    lines = program.own_text.lines("main", 0, len(program.main))
+    assert [line.rstrip("): ").rstrip(",") for line in lines[:-1]] == names

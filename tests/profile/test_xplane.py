@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 import opscope
 from opscope.errors import SourceError
 from opscope.profile.model import Event, Profile
-from opscope.profile.place import place
-from opscope.profile.schedule import executed_graphs
+from opscope.profile.place import align_run, place
+from opscope.profile.schedule import Labels, executed_graphs
 from opscope.profile.xplane import is_xplane, read_xplane
+from opscope.program import Program
 from opscope.readers.hlo_proto import hlo_proto, program_of
 from opscope.readers.source import Source
 from opscope.readers.xplane import timed_programs, timed_with
@@ -52,6 +54,23 @@ def test_the_sample_has_its_module_with_times() -> None:
     assert timed.times.calls((body.name, product.id)) == 9
     assert column[loop.id] > body.metrics["device time"][product.id] * 3
     assert sum(column.values()) * 3 == pytest.approx(timed.times.device_seconds)
+
+
+def test_runs_that_all_differ_are_not_all_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    (timed,) = timed_programs(Source(SAMPLE))
+    runs, each = 1000, 1 + sum(len(graph) for graph in executed_graphs(timed.program))
+    events = [Event(f"loop_fusion_{number}", "", number, 1, 1, number, 0, "s") for number in range(1, runs + 1)]
+    aligned: list[int] = []
+
+    def noted(program: Program, labels: Labels, run: Sequence[Event], nodes: Any) -> list[Any]:
+        aligned.append(run[0].run)
+        return align_run(program, labels, run, nodes)
+
+    monkeypatch.setattr("opscope.profile.place.align_run", noted)
+    monkeypatch.setattr("opscope.profile.place._MOST_ALIGNED", 10 * each)
+    times = place(timed.program, events)
+    assert 10 <= len(aligned) < 100 and times.steps == runs
+    assert times.device_seconds == pytest.approx(runs * 1e-12)
 
 
 @pytest.mark.parametrize("plane", [b"/host:metadata", b"/device:TPU:0"])

@@ -87,6 +87,11 @@ def test_a_long_signature_in_mlir_is_not_repeated_for_each_parameter(tmp_path: P
     arguments = [f"%arg{i}: tensor<{1 + i}xf32>" for i in range(2000)]
     (tmp_path / "x.mlir").write_text(f"func.func @main({', '.join(arguments)}) {{\nreturn\n}}\nfunc.func @few(%x: i32) {{\nreturn\n}}\n")
     lines = lines_of(opscope.load(tmp_path / "x.mlir"))
+    generic = f'"func.func"() <{{function_type = ({"i32, " * 4000}i32) -> (), sym_name = "main"}}> ({{\n^bb0('
+    (tmp_path / "y.mlir").write_text(
+        generic + ", ".join(f"%a{i}: i32" for i in range(4001)) + '):\n"func.return"() : () -> ()\n}) : () -> ()\n'
+    )
+    assert lines_of(opscope.load(tmp_path / "y.mlir"))["main"][0] == ""
     assert lines["few"] == ["func.func @few(%x: i32) {"]
     assert [line.rstrip(") {").rstrip(", ") for line in lines["main"]] == arguments
 

@@ -24,6 +24,8 @@ IDLE_TIME = Metric("device idle", "s", "sum", "measured")
 PART_ATTR = "opscope.part"
 """Of a program whose measured times are not of whole steps, because its profile is truncated: what they are of."""
 
+_MOST_ALIGNED = 1 << 22
+"""Nodes and events, counted for each run with other kernels than all before. The kernels of further ones are placed by their names only."""
 _LEAST_SHARE = 0.1
 """The share of kernels that run once in a run, if no event names its instruction."""
 
@@ -68,11 +70,17 @@ def place(program: Program, events: Sequence[Event]) -> Times:
     labels = Labels(program)
     aligned: dict[tuple[str, ...], list[NodeKey | None]] = {}
 
+    aligning = 0
+
     def places(run: Sequence[Event]) -> list[NodeKey | None]:
+        nonlocal aligning
         if all(event.op in nodes for event in run):
             return [nodes[event.op] for event in run]
         key = tuple(event.op if event.op in nodes else event.name for event in run)
         if key not in aligned:
+            aligning += len(nodes) + len(run)
+            if aligning > _MOST_ALIGNED:
+                return [nodes.get(event.op) for event in run]
             aligned[key] = align_run(program, labels, run, nodes)
         return aligned[key]
 

@@ -54,12 +54,13 @@ def _spans(program: Program, text: str) -> dict[str, Spans]:
 def _locate_parameters(function: Graph, spans: Spans, line: str, start: int) -> None:
     """The parameters of a function are in its first line."""
     parts: dict[str, tuple[int, int]] = {}
-    if len(function.parameters) * len(line) > _MOST_REPEATED:
+    is_long = len(function.parameters) * len(line) > _MOST_REPEATED
+    if is_long:
         found = list(_ARGUMENT.finditer(line))
         ends = [*(match.start() for match in found[1:]), len(line)]
-        parts = {match[0]: (match.start(), end) for match, end in zip(found, ends, strict=True)}
+        parts = {match[0]: (match.start(), end) for match, end in zip(found, ends, strict=False)}
     for parameter in function.parameters:
-        first, last = parts.get(parameter.id, (0, 0)) if parts else (0, len(line))
+        first, last = parts.get(parameter.id, (0, 0)) if is_long else (0, len(line))
         position = function.position[parameter.id]
         spans.starts[position], spans.ends[position] = start + first, start + last
 

@@ -14,6 +14,8 @@ _LINE = re.compile(
     r"|(?P<end>return)\b|(?P<names>[A-Za-z_]\w*+(?=[:,] )))[^\n]*+)",
     re.MULTILINE,
 )
+_MOST_REPEATED = 1 << 20
+"""Characters of a line, counted once for each name that it binds. Beyond, a name has its own part of the line."""
 _NAME = re.compile(r"\b([A-Za-z_]\w*+)\s*(?=[:,)])")
 """A name that is bound: `def forward(self, x: "f32[2]", y):`, `x: "f32[2]"; y: "f32[2]"`, `x, y, = tree_flatten_spec(…)`."""
 
@@ -42,8 +44,10 @@ def _spans(program: Program, text: str) -> dict[str, Spans]:
             put(match["node"] or "output", start, end)
         else:
             for first, last in _lines(text, start) if match["function"] else [(start, end)]:
-                for name in _NAME.finditer(text, first, last):
-                    put(name[1], first, last)
+                names = list(_NAME.finditer(text, first, last))
+                is_long = len(names) * (last - first) > _MOST_REPEATED
+                for name, following in zip(names, [*(each.start() for each in names[1:]), last], strict=False):
+                    put(name[1], *((name.start(), following) if is_long else (first, last)))
     return spans
 
 

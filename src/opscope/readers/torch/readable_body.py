@@ -34,6 +34,8 @@ class BodyReader:
         self.inner = inner
         self.frames = frames
         self.lines = lines
+        self.comments: dict[int, str] = {}
+        """What is behind the code of a line."""
         self.output_counts: dict[str, int] = {}
         """Values so far, each with its number of outputs."""
         self.called: dict[str, str] = {}
@@ -82,7 +84,9 @@ class BodyReader:
 
     def _comment(self, line: int) -> str:
         """AOTAutograd's comment after an input."""
-        return self.lines[line - 1].partition("  # ")[2].strip() if 0 < line <= len(self.lines) else ""
+        if line not in self.comments:  # a line can have thousands of arguments
+            self.comments[line] = self.lines[line - 1].partition("  # ")[2].strip() if 0 < line <= len(self.lines) else ""
+        return self.comments[line]
 
     def _parameter(self, name: str, annotation: str, described: str) -> None:
         kind, device = type_of(annotation) if annotation else (UNKNOWN_TYPE, "")
