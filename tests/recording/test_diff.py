@@ -28,6 +28,7 @@ def test_a_fusion_lists_the_nodes_that_it_replaces() -> None:
     difference = opscope.diff(parse(BEFORE), parse(AFTER))
     assert [str(fusion) for fusion in difference.fusions] == ["these 2 became fusion.12: tanh.4, negate.5"]
     assert set(difference.added) == {("main.9", "fusion.12"), ("fused_computation", "param_0")}
+    assert str(difference.fusions[0]._replace(old=(("main.9", "tanh.4"),))) == "this one became fusion.12: tanh.4"
     assert difference.removed == ()
     by_name = {match.a[0][1]: match for match in difference.matched}
     assert by_name["tanh.4"].b == (("fused_computation", "tanh.1"),) and by_name["tanh.4"].moved

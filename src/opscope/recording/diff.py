@@ -48,7 +48,8 @@ class Fusion(NamedTuple):
 
     def __str__(self) -> str:
         names = ", ".join(id for _, id in self.old[:8]) + (", …" if len(self.old) > 8 else "")
-        return f"these {len(self.old)} became {self.new[1]}: {names}"
+        which = "this one" if len(self.old) == 1 else f"these {len(self.old)}"
+        return f"{which} became {self.new[1]}: {names}"
 
 
 class Diff:
