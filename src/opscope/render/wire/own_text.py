@@ -11,7 +11,7 @@ from opscope.analysis.descriptions import Descriptions
 from opscope.program import Details, Graph, Node, NodeColumns, OwnText, Program
 from opscope.readers.located_text import KnownLines, LocatedText
 from opscope.recording.store.line_templates import NAME_MARK, LineTemplates, text_values
-from opscope.render.wire.sections import Interner, SectionWriter
+from opscope.render.wire.sections import Interner, Numbers, SectionWriter
 
 _MOST_TEXT = 16 << 20
 """A page with more text than this would be slow to open. It shows nodes in opscope's own form, and a server the text."""
@@ -65,14 +65,12 @@ class TextWriter:
         """The numbers of the templates of lines. Nodes with equal operations, results and kinds of details share one, where it is certain
         that it has all that differs as a mark."""
         kinds = map(descriptions.kind_of.__getitem__, details)
-        counts = array("I", map(sub, islice(nodes.starts, 1, None), nodes.starts))
+        read = _reading(nodes)
         firsts: dict[tuple[int, str, int, int], int] = {}
         """By key, the first node that has it. Keys of nodes would take a tenth of all memory; these are numbers."""
-        key_of = array("I", map(firsts.setdefault, zip(map(id, nodes.outputs), nodes.ops, counts, kinds, strict=True), range(len(nodes))))
+        key_of = array("I", map(firsts.setdefault, zip(map(id, nodes.outputs), nodes.ops, read, kinds, strict=True), range(len(nodes))))
         templates: dict[int, str] = {}
         alone = set(lines.odd)
-        distinct = map(len, map(set, map(islice, repeat(iter(nodes.sources)), counts)))
-        alone.update(compress(range(len(nodes)), map(lt, distinct, counts)))  # a name is there twice
         open_keys = set()
         for (_, _, _, kind), i in firsts.items():
             line = lines.line(i)
@@ -101,6 +99,17 @@ class TextWriter:
         out.strings("lines", self._templates)
         for content, numbers in self._of_content.items():
             out.deltas(f"lines{content}", numbers)
+
+
+def _reading(nodes: NodeColumns) -> array[int]:
+    """How many operands each node has; of those that read a value twice, a number for which of their operands are equal."""
+    counts = array("i", map(sub, islice(nodes.starts, 1, None), nodes.starts))
+    distinct = map(len, map(set, map(islice, repeat(iter(nodes.sources)), counts)))
+    repeats: Numbers[tuple[int, ...]] = Numbers()
+    for i in list(compress(range(len(nodes)), map(lt, distinct, counts))):
+        places: Numbers[int] = Numbers()
+        counts[i] = ~repeats[tuple(map(places.__getitem__, nodes.sources[nodes.starts[i] : nodes.starts[i + 1]]))]
+    return counts
 
 
 def _has_marks(template: str, line: str, details: Details, varying: str) -> bool:
