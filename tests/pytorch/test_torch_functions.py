@@ -111,19 +111,21 @@ def operations(names: Any) -> Counter[str]:
     return Counter(name for name in names if name not in _VIEWS)
 
 
+@pytest.mark.parametrize("strict", [False, True], ids=["", "strict"])
 @pytest.mark.parametrize("name", list(CALLS))
-def test_a_function_has_its_own_backward_in_a_joint_graph(name: str) -> None:
+def test_a_function_has_its_own_backward_in_a_joint_graph(name: str, strict: bool) -> None:
     """It had the derivative of its forward: a reversed gradient was not reversed, a straight-through one was zero. The truth is what
     AOTAutograd traces of the module itself, without torch.export."""
     from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 
     module, x = Calling(CALLS[name]), torch.rand(2, 4)
-    program = opscope.capture(module, x, stage="joint")
+    program = opscope.capture(module, x, stage="joint", strict=strict)
     with ExitStack() as tracing:
         graph = aot_export_joint_with_descriptors(tracing, module, (x,)).graph_module.graph
         traced = [str(node.target) for node in graph.nodes if node.op == "call_function" and "getitem" not in str(node.target)]
     assert operations(node.op for node in program.main if node.role == "op") == operations(traced)
-    assert not program.attrs.get("notes")
+    refused = strict and name == "changes its operand"  # by Dynamo
+    assert [note.split(",")[0] for note in program.attrs.get("notes", ())] == ["Exported with strict=False"] * refused
     backward = [node for node in program.main if node.op in ("aten.neg.default", "aten.sin.default", "aten.cos.default")]
     assert all(any(link.kind == BACKWARD_OF for link in node.links) for node in backward)
 
@@ -153,3 +155,40 @@ def test_a_function_that_is_not_kept_is_said_to_have_the_backward_of_its_forward
     assert "notes" not in fixed.attrs and not any("cos" in node.op for node in fixed.main)
     assert any("cos" in node.op for node in dynamic.main)
     assert dynamic.attrs["notes"][0] == "The backward of Scaled is not its own, but that of the operations of its forward."
+
+
+class Beside(nn.Module):
+    """One gradient through a function, one beside it, and one that the model itself cuts off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before, self.both, self.cut, self.after = (nn.Linear(4, 4, bias=False) for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.both(x)
+        with torch.no_grad():
+            z = self.cut(x)
+        return self.after(Rounded.apply(self.before(x) + y)) + y + z
+
+
+@pytest.mark.parametrize("stage", ["forward", "joint"])
+def test_gradients_through_a_function_that_strict_export_ran_without_them_are_unknown(stage: str) -> None:
+    """They were said to be none. The program of somebody else's export has the function's forward, in a region without gradients."""
+    exported = torch.export.export(Beside(), (torch.rand(2, 4),), strict=True)
+    joint = opscope.capture(exported, stage="joint")
+    forward = opscope.capture(Beside(), torch.rand(2, 4), strict=True)
+    cut, unknown = (joint if stage == "joint" else forward).attrs["notes"]
+    assert cut.startswith("1 of 4 parameters gets no gradient: cut.weight (no_grad, test_torch_functions.py:")
+    line = Rounded.forward.__code__.co_firstlineno + 2
+    begins = f"Strict export runs Rounded at test_torch_functions.py:{line} without gradients"
+    assert unknown == f"{begins}, so what its backward gives these parameters is unknown: both.weight, before.weight"
+
+
+def test_a_strict_joint_graph_has_every_gradient_that_the_model_has() -> None:
+    """Of a function that Dynamo follows there, too."""
+    module, x = Beside(), torch.rand(2, 4)
+    module(x).sum().backward()
+    program = opscope.capture(module, x, stage="joint", strict=True)
+    gradients = {node.attrs["name"] for node in program.main if node.role == "gradient" and node.inputs}
+    assert gradients == {name for name, parameter in module.named_parameters() if parameter.grad is not None}
+    assert [note.partition(":")[0] for note in program.attrs["notes"]] == ["1 of 4 parameters gets no gradient"]

@@ -66,7 +66,7 @@ def traced_joint(
         reader.result_names = own_result_names(exported)
         reader.read(graph.nodes)
         program.attrs.update(about_modules(reader.owners.classes))
-        notes = [note for note in (untrained_in(exported, reader.trained), opaque) if note]
+        notes = [note for note in (*untrained_in(exported, reader.trained), opaque) if note]
         if notes:
             program.attrs["notes"] = notes
         return joint.graph_module, program.build()

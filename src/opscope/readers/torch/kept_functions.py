@@ -5,12 +5,15 @@ Inside the context each call is one operator; in the module that is differentiat
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 _NAMESPACE = "opscope_function"
+_OF_DYNAMO = "ApplyTemplate"
+"""What strict export, which follows the code with Dynamo, calls instead of a function: a function of torch with both halves."""
 _LOCK = threading.RLock()
 """`apply` belongs to the whole process."""
 
@@ -24,6 +27,8 @@ class KeptFunctions:
         self._calls: dict[Any, Callable[[list[Any]], list[Any]]] = {}
         self._keeps = keeps
         self._exports = True
+        self._backwards: list[Any] = []
+        """The graphs of the backward halves that Dynamo followed."""
         self.names: set[str] = set()
         """The functions that are kept."""
         self._followed: set[str] = set()
@@ -40,9 +45,13 @@ class KeptFunctions:
             return self._apply(function, *args, **kwargs)
         unknown = any(isinstance(each, torch.Tensor | torch.SymInt | torch.SymFloat) for each in others)
         if not self._keeps or kwargs or not places or unknown:
-            self._followed.add(function.__name__)
+            if function.__name__ != _OF_DYNAMO:  # its forward has no gradients at all, which the graph shows
+                self._followed.add(function.__name__)
             return self._apply(function, *args, **kwargs)
         self.names.add(function.__name__)
+        if function.__name__ == _OF_DYNAMO:
+            captured = inspect.getclosurevars(function.backward).nonlocals.values()
+            self._backwards += [each.graph for each in captured if isinstance(each, torch.fx.GraphModule)]
         results: list[Any] = []
         """What the function returned, which says where its tensors are."""
 
@@ -71,6 +80,8 @@ class KeptFunctions:
     def restore(self, module: Any) -> None:
         """Call the functions themselves in an exported graph module, from now on."""
         self._exports = False
+        for node in (node for graph in self._backwards for node in graph.nodes):
+            node.meta.clear()  # it would replace what autograd says: which operation each one differentiates
         for node in module.graph.nodes:
             if node.target in self._calls:
                 node.target = _called(self._calls[node.target])
@@ -98,7 +109,8 @@ def kept_functions(keeps: bool) -> Iterator[KeptFunctions]:
         kept = KeptFunctions(library, original.__func__, keeps)
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            if torch.compiler.is_dynamo_compiling() or cls.__module__.partition(".")[0] == "torch":
+            own = cls.__module__.partition(".")[0] == "torch" and cls.__name__ != _OF_DYNAMO
+            if torch.compiler.is_dynamo_compiling() or own:
                 return original.__func__(cls, *args, **kwargs)
             return kept.call(cls, args, kwargs)
 

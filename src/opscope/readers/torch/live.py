@@ -138,7 +138,7 @@ def _forward(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: b
         if exported.program is not None:
             program = _noted(export.program_of_exported(exported.program, module_name(module)), exported.note, exported.added)
             cut = cut_parameters(exported.program)
-            return replace(program, attrs={**program.attrs, "notes": [*program.attrs.get("notes", ()), cut]}) if cut else program
+            return replace(program, attrs={**program.attrs, "notes": [*program.attrs.get("notes", ()), *cut]}) if cut else program
     from opscope.readers.torch.eager import program_of_run
 
     program = program_of_run(module, args, kwargs, module_name(module), exported.refusal)

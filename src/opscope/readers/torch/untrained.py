@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from opscope.program import Frame
 from opscope.readers.torch.names import frames_of_text
@@ -14,6 +15,9 @@ from opscope.readers.torch.origins import Cut
 
 _MOST_NAMED = 5
 _NOT_USED = "not used"
+_FUNCTION = "autograd.function"
+"""What Dynamo calls the source of operations in such a function."""
+_APPLIED = re.compile(r"(\w+)\.apply\(")
 
 
 def untrained_note(parameters: Iterable[tuple[str, Any]], reached: set[int], reason: Callable[[Any], str]) -> str | None:
@@ -29,10 +33,14 @@ def untrained_note(parameters: Iterable[tuple[str, Any]], reached: set[int], rea
     if not missing:
         return None
     names = [name + (f" ({why})" if (why := reason(tensor)) else "") for name, tensor in missing[:_MOST_NAMED]]
-    more = f" and {len(missing) - _MOST_NAMED:,} more" if len(missing) > _MOST_NAMED else ""
     verb = "gets" if len(missing) == 1 else "get"
     plural = "parameter" if len(trainable) == 1 else "parameters"
-    return f"{len(missing):,} of {len(trainable):,} {plural} {verb} no gradient: {', '.join(names)}{more}"
+    return f"{len(missing):,} of {len(trainable):,} {plural} {verb} no gradient: {_first_of(names, len(missing))}"
+
+
+def _first_of(names: list[str], count: int) -> str:
+    shown = names[:_MOST_NAMED]
+    return ", ".join(shown) + (f" and {count - len(shown):,} more" if count > len(shown) else "")
 
 
 def cut_text(cut: Cut) -> str:
@@ -62,23 +70,65 @@ def _cut_in_graph(placeholder: Any) -> str:
     return ""
 
 
-def untrained_in(exported: Any, trained: set[str]) -> str | None:
-    """The sentence for an exported program, of which these parameters have a gradient."""
+def untrained_in(exported: Any, trained: set[str]) -> list[str]:
+    """What is to be said of an exported program, of which these parameters have a gradient."""
     parameters = _parameters(exported)
     by_id = {id(tensor): node for tensor, node in parameters.values()}
-    reached = {id(tensor) for name, (tensor, _) in parameters.items() if name in trained}
+    unknown = _through_functions(exported.graph, {node for tensor, node in parameters.values() if tensor.requires_grad})
+    known = {id(tensor) for name, (tensor, node) in parameters.items() if name in trained or node in unknown.nodes}
     named = ((name, tensor) for name, (tensor, _) in parameters.items())
-    return untrained_note(named, reached, lambda tensor: _cut_in_graph(by_id[id(tensor)]))
+    note = untrained_note(named, known, lambda tensor: _cut_in_graph(by_id[id(tensor)]))
+    names = [name for name, (_, node) in parameters.items() if node in unknown.nodes]
+    return [each for each in (note, unknown.note(names)) if each]
 
 
-def cut_parameters(exported: Any) -> str | None:
-    """The sentence for an exported program in which something cuts a parameter off. None where parameters are only not used: which are
+def cut_parameters(exported: Any) -> list[str]:
+    """The same for an exported program in which something cuts a parameter off. Nothing where parameters are only not used: which are
     trained is not the question of a graph for inference."""
     reached = _with_gradient(exported.graph)
     parameters = _parameters(exported)
     if all(node in reached or _cut_in_graph(node) in ("", _NOT_USED) for _, node in parameters.values()):
-        return None
+        return []
     return untrained_in(exported, {name for name, (_, node) in parameters.items() if node in reached})
+
+
+class _Unknown(NamedTuple):
+    """Functions with a backward of their own (torch.autograd.Function) that strict export ran without gradients, in a region as if it
+    were of the model, and the parameters that reach one of them: what they get through it is not in the graph."""
+
+    functions: list[str]
+    nodes: set[Any]
+
+    def note(self, names: list[str]) -> str:
+        if not names:
+            return ""
+        functions, parameters = (_first_of(each, len(each)) for each in (self.functions, names))
+        whose = "its" if len(self.functions) == 1 else "their"
+        return f"Strict export runs {functions} without gradients, so what {whose} backward gives these parameters is unknown: {parameters}"
+
+
+def _through_functions(graph: Any, parameters: set[Any]) -> _Unknown:
+    reached = _with_gradient(graph, through_functions=True)
+    functions = {node: function for node in graph.nodes if node in reached and (function := _function_in(node))}
+    before: set[Any] = set()
+    waiting = [*functions]
+    while waiting:
+        fresh = {node for node in waiting.pop().all_input_nodes if node in reached} - before
+        before |= fresh
+        waiting.extend(fresh)
+    return _Unknown([*dict.fromkeys(functions.values())], before & parameters)
+
+
+def _function_in(node: Any) -> str:
+    """The function of which a region without gradients is the forward, and its line; empty if the region is one of the model."""
+    if _cuts(node) != "no_grad":
+        return ""
+    inside = [inner for region in _regions(node) for inner in region.graph.nodes if inner.op == "call_function"]
+    if not inside or not all(any(name == _FUNCTION for name, _ in inner.meta.get("source_fn_stack") or ()) for inner in inside):
+        return ""
+    trace = _trace(node)
+    names = _APPLIED.findall(trace) or ["a torch.autograd.Function"]
+    return _cut_at(names[-1], frames_of_text(trace)).replace(",", " at", 1)
 
 
 def _parameters(exported: Any) -> dict[str, tuple[Any, Any]]:
@@ -88,12 +138,14 @@ def _parameters(exported: Any) -> dict[str, tuple[Any, Any]]:
     return {name: (tensor, nodes[names[name]]) for name, tensor in exported.named_parameters() if name in names}
 
 
-def _with_gradient(graph: Any) -> set[Any]:
+def _with_gradient(graph: Any, through_functions: bool = False) -> set[Any]:
     """The nodes that the gradient of the results arrives at."""
     waiting = [node for node in graph.nodes if node.op == "output"]
     visited = set(waiting)
     while waiting:
-        fresh = {node for node in waiting.pop().all_input_nodes if not _cuts(node) and _has_gradient(node)} - visited
+        sources = waiting.pop().all_input_nodes
+        passing = (node for node in sources if not _cuts(node) or (through_functions and _function_in(node)))
+        fresh = {node for node in passing if _has_gradient(node)} - visited
         visited |= fresh
         waiting.extend(fresh)
     return visited
@@ -124,9 +176,14 @@ def _trace(node: Any) -> str:
     """Where a node was made; of a region, where its first operation was made, because torch says nothing about the region itself."""
     if node.meta.get("stack_trace"):
         return str(node.meta["stack_trace"])
-    regions = [getattr(node.graph.owning_module, operand.target) for operand in node.all_input_nodes if operand.op == "get_attr"]
-    inside = (inner.meta.get("stack_trace") for region in regions if hasattr(region, "graph") for inner in region.graph.nodes)
+    inside = (inner.meta.get("stack_trace") for region in _regions(node) for inner in region.graph.nodes)
     return next((str(trace) for trace in inside if trace), "")
+
+
+def _regions(node: Any) -> list[Any]:
+    """The graph modules that a node runs."""
+    called = (getattr(node.graph.owning_module, operand.target) for operand in node.all_input_nodes if operand.op == "get_attr")
+    return [region for region in called if hasattr(region, "graph")]
 
 
 def reached_leaves(result: Any) -> set[int] | None:
