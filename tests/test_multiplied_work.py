@@ -210,12 +210,12 @@ def test_aliases_that_double_each_other_are_limited(tmp_path: Path, first: str, 
     assert len(opscope.load(doubling(5, 1)).main) == 2
     with pytest.raises(OpscopeError, match=r"unpacks to more than 64\.0 MB"):
         opscope.load(doubling(17, 200))
-    with pytest.raises(OpscopeError, match="jaxlib's parser crashed on it"):
+    with pytest.raises(OpscopeError, match=r"jaxlib's parser took more than .* of memory on it"):
         opscope.load(doubling(60, 1))
 
 
 def test_a_reader_of_its_own_process_has_a_limit_of_memory() -> None:
-    script = "from opscope.child import limited; limited(0); bytearray({} << 20)"
+    script = "from opscope.child import _limit; _limit(0); bytearray({} << 20)"
     for size, code in ((500, 0), (3000, 1)):
         assert subprocess.run([*PYTHON, script.format(size)], env=child_environment(), capture_output=True, check=False).returncode == code
 

@@ -61,6 +61,14 @@ class SourceError(OpscopeError):
         return self if self.source else SourceError(self.message, source, self.line, self.column, self.path)
 
 
+class InternalError(Exception):
+    """A mistake of opscope in a process of its own: `what` is its `internal_error`, and `where` its traceback there."""
+
+    def __init__(self, what: str, where: str) -> None:
+        super().__init__(what)
+        self.add_note(where)
+
+
 def _shown(message: str) -> str:
     return printable(ellipsize(message, _LONGEST, middle=True))
 
@@ -112,10 +120,12 @@ def error_line(error: BaseException) -> str:
     elif isinstance(error, OpscopeError):
         message = str(error)
     else:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{os.path.basename(where.filename)}:{where.lineno}"
-        message = (
-            f"opscope: internal error at {place}: {type(error).__name__}: {error}. "
-            "Please report it; set OPSCOPE_TRACEBACK=1 for the traceback."
-        )
+        what = str(error) if isinstance(error, InternalError) else internal_error(error)
+        message = f"opscope: internal error at {what}. Please report it; set OPSCOPE_TRACEBACK=1 for the traceback."
     return " ".join(message.split())
+
+
+def internal_error(error: BaseException) -> str:
+    """Where and what a mistake of opscope is."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{os.path.basename(where.filename)}:{where.lineno}: {type(error).__name__}: {ellipsize(str(error), _LONGEST, middle=True)}"

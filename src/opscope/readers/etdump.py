@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from opscope.child import child_environment, fate, limited, python_command, read_apart
-from opscope.errors import SourceError
+from opscope.child import answer_apart, fate, read_apart
+from opscope.errors import SourceError, about_data
 from opscope.naming import listed
 from opscope.profile.align import align
 from opscope.profile.model import MOST_SECONDS
@@ -72,7 +72,13 @@ def inspected(path: str) -> Inspected:
     from executorch.devtools import Inspector
     from executorch.devtools.inspector import TimeScale
 
-    blocks = Inspector(etdump_path=path, target_time_scale=TimeScale.S).event_blocks
+    try:
+        blocks = Inspector(etdump_path=path, target_time_scale=TimeScale.S).event_blocks
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever its code fails on in damaged data
+        reason = "it is truncated or damaged" if isinstance(error, subprocess.CalledProcessError) else about_data(error)[:200]
+        raise SourceError(f"ExecuTorch's Inspector cannot read this ETDump: {reason}") from None
     kept = [[event for event in block.events if event.perf_data and not event.is_delegated_op] for block in blocks]
     return [[(event.name, event._instruction_id, event.perf_data.raw) for event in block] for block in kept]
 
@@ -82,20 +88,13 @@ def _read(source: Source) -> Inspected:
     if find_spec("executorch") is None:
         raise SourceError("is an ETDump, which ExecuTorch's Inspector reads; pip install executorch")
     with scratch_directory("opscope-etdump-") as directory:
-        dump, events = directory / "run.etdp", directory / "events.json"
+        dump = directory / "run.etdp"
         dump.write_bytes(source.read_bytes())
-        command, size = python_command("opscope.readers.etdump", str(dump), str(events)), dump.stat().st_size
+        size = dump.stat().st_size
         try:
-            read_apart(command, size, env=child_environment(sys.path), stdin=subprocess.DEVNULL)
-        except subprocess.CalledProcessError as error:
-            if error.returncode < 0:
-                raise SourceError(f"ExecuTorch's Inspector {fate(error, size)} on this ETDump; it is damaged") from None
-            words = (error.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
-            reason = "it is truncated or damaged" if "CalledProcessError" in words else words[:200]
-            raise SourceError(f"ExecuTorch's Inspector cannot read this ETDump: {reason}") from None
-        except subprocess.TimeoutExpired as error:
+            blocks: Inspected = json.loads(read_apart("opscope.readers.etdump", size, str(dump)))
+        except subprocess.SubprocessError as error:
             raise SourceError(f"ExecuTorch's Inspector {fate(error, size)} on this ETDump; it is damaged") from None
-        blocks: Inspected = json.loads(events.read_text("utf-8"))
         return blocks
 
 
@@ -128,5 +127,4 @@ def _label(node: Node) -> str:
 
 
 if __name__ == "__main__":
-    limited(Path(sys.argv[1]).stat().st_size)
-    Path(sys.argv[2]).write_text(json.dumps(inspected(sys.argv[1])), "utf-8")
+    answer_apart(lambda: json.dumps(inspected(sys.argv[1])).encode(), Path(sys.argv[1]).stat().st_size)

@@ -9,7 +9,6 @@ captures from outside becomes a parameter of that graph and an extra input of th
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 import subprocess
@@ -19,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opscope import native
-from opscope.child import child_environment, fate, limited, python_command, read_apart
+from opscope.child import answer_apart, fate, read_apart
 from opscope.ellipsis import ellipsize
 from opscope.errors import SourceError
 from opscope.limits import Budget, InnerNames
@@ -58,26 +57,26 @@ def sniff(source: Source) -> Verdict:
 def read(source: Source, progress: Progress | None = None) -> list[Program]:
     data = source.read_bytes()
     try:
-        done = read_apart(python_command("opscope.readers.mlir"), len(data), input=data, env=child_environment(sys.path))
+        answer = read_apart("opscope.readers.mlir", len(data), input=data)
     except subprocess.SubprocessError as error:
-        if data.startswith(BYTECODE):
-            raise SourceError("is damaged MLIR bytecode; write it again") from None
         raise SourceError(f"jaxlib's parser {fate(error, len(data))} on it; it is damaged or nested too deeply") from None
-    if done.stdout.startswith(b"-"):
-        raise SourceError(**json.loads(done.stdout[1:]))
-    programs = native.loads(done.stdout[1:].decode())
+    programs = native.loads(answer.decode())
     return programs if data.startswith(BYTECODE) else [with_own_text(program, source.read_text) for program in programs]
 
 
 def _answer(data: bytes) -> bytes:
-    """What the process writes: "+" and the program, or "-" and an error, as JSON."""
-    limited(len(data))
+    """What the process answers: the program as opscope's JSON."""
+    text = _text_of_bytecode(data) if data.startswith(BYTECODE) else data.decode("utf-8", "replace")
+    return native.dumps(read_mlir(text)).encode("utf-8", "backslashreplace")
+
+
+def _text_of_bytecode(data: bytes) -> str:
+    from jaxlib.mlir import ir
+
     try:
-        is_bytecode = data.startswith(BYTECODE)
-        text = parsed(data).operation.get_asm(enable_debug_info=True) if is_bytecode else data.decode("utf-8", "replace")
-        return b"+" + native.dumps(read_mlir(text)).encode("utf-8", "backslashreplace")
-    except SourceError as error:
-        return b"-" + json.dumps({"message": error.message, "line": error.line, "column": error.column}).encode()
+        return str(parsed(data).operation.get_asm(enable_debug_info=True))
+    except (ir.MLIRError, ValueError, RuntimeError) as error:
+        raise SourceError(f"is damaged MLIR bytecode: {_diagnosed(error)[0]}; write it again") from None
 
 
 def read_mlir(text: str, progress: Progress | None = None) -> Program:
@@ -109,18 +108,24 @@ def parsed(module: str | bytes) -> Any:
 
 
 def _parse_error(error: Exception) -> SourceError:
+    said, line, column = _diagnosed(error)
+    unknown = re.search(r"Dialect `(.+?)' not found", said)
+    if unknown:
+        message = f"jaxlib does not have the dialect {unknown[1]!r}; print the module in generic form (--mlir-print-op-generic)"
+    elif "integer quantized" in said and "!quant" in said:
+        message = "jaxlib does not have the dialect 'quant', which types of this module are from"
+    else:
+        message = f"not valid MLIR: {said}"
+    return SourceError(message, line=line, column=column)
+
+
+def _diagnosed(error: Exception) -> tuple[str, int, int]:
+    """The first diagnostic of an error, its line and its column."""
     for diagnostic in getattr(error, "error_diagnostics", ()):
         place = re.search(r":(\d+):(\d+)", str(diagnostic.location))
         line, column = (int(place[1]), int(place[2])) if place else (0, 0)
-        unknown = re.search(r"Dialect `(.+?)' not found", str(diagnostic.message))
-        if unknown:
-            message = f"jaxlib does not have the dialect {unknown[1]!r}; print the module in generic form (--mlir-print-op-generic)"
-        elif "integer quantized" in str(diagnostic.message) and "!quant" in str(diagnostic.message):
-            message = "jaxlib does not have the dialect 'quant', which types of this module are from"
-        else:
-            message = f"not valid MLIR: {diagnostic.message}"
-        return SourceError(message, line=line, column=column)
-    return SourceError(f"not valid MLIR: {str(error).splitlines()[0]}")
+        return str(diagnostic.message), line, column
+    return (str(error).splitlines() or [type(error).__name__])[0], 0, 0
 
 
 class _ModuleReader:
@@ -258,8 +263,8 @@ def _result_paths(function: Any) -> list[str]:
     if "res_attrs" not in function.attributes:
         return []
     results = list(function.attributes["res_attrs"])
-    texts = [getattr(each["jax.result_info"], "value", None) for each in results if "jax.result_info" in each]
-    names = [text for text in texts if isinstance(text, str)]
+    texts = [getattr(each["jax.result_info"], "value_bytes", None) for each in results if "jax.result_info" in each]
+    names = [text.decode("utf-8", "backslashreplace") for text in texts if isinstance(text, bytes)]
     return names if len(names) == len(results) else []
 
 
@@ -417,4 +422,5 @@ def _unescape(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.buffer.write(_answer(sys.stdin.buffer.read()))
+    content = sys.stdin.buffer.read()
+    answer_apart(lambda: _answer(content), len(content))
