@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch.autograd import Function
 
 import opscope
 from opscope.program import BACKWARD_OF
+from opscope.readers.torch.kept_functions import kept_functions
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.slow]
 
@@ -135,6 +137,14 @@ def test_a_capture_leaves_functions_as_they_were() -> None:
     opscope.capture(Calling(CALLS["twice"]), torch.rand(2, 4), stage="joint")
     assert Function.__dict__["apply"] is apply
     assert Rounded.apply(torch.tensor(1.6)) == 2 and not hasattr(torch.ops.opscope_function, "Rounded_0")
+
+
+def test_functions_of_other_threads_are_not_kept() -> None:
+    """A model that trains elsewhere in the process would have called operators that have no values."""
+    x = torch.tensor([1.6], requires_grad=True)
+    with kept_functions(True) as kept, ThreadPoolExecutor(1) as other:
+        other.submit(lambda: Rounded.apply(x).backward()).result()
+    assert kept.names == set() and x.grad == torch.tensor(1.0).sin()
 
 
 def test_a_function_that_is_not_kept_is_said_to_have_the_backward_of_its_forward() -> None:

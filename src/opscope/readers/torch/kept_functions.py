@@ -15,7 +15,7 @@ _NAMESPACE = "opscope_function"
 _OF_DYNAMO = "ApplyTemplate"
 """What strict export, which follows the code with Dynamo, calls instead of a function: a function of torch with both halves."""
 _LOCK = threading.RLock()
-"""`apply` belongs to the whole process."""
+"""`apply` belongs to the whole process; what other threads do with it stays as it is."""
 
 
 class KeptFunctions:
@@ -107,10 +107,11 @@ def kept_functions(keeps: bool) -> Iterator[KeptFunctions]:
     with _LOCK, torch.library._scoped_library(_NAMESPACE, "FRAGMENT") as library:
         original = torch.autograd.Function.__dict__["apply"]
         kept = KeptFunctions(library, original.__func__, keeps)
+        thread = threading.get_ident()
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
             own = cls.__module__.partition(".")[0] == "torch" and cls.__name__ != _OF_DYNAMO
-            if torch.compiler.is_dynamo_compiling() or own:
+            if torch.compiler.is_dynamo_compiling() or own or threading.get_ident() != thread:
                 return original.__func__(cls, *args, **kwargs)
             return kept.call(cls, args, kwargs)
 
