@@ -88,3 +88,14 @@ def test_damaged_mlir_bytecode_is_what_jaxlib_says(tmp_path: Path, strings: byte
     path.write_bytes(b"ML\xefR\5x\0" + b"".join(bytes([id, 2 * len(data) + 1]) + data for id, data in sections.items()))
     with pytest.raises(SourceError, match=rf"a\.mlirbc: is damaged MLIR bytecode: {reason}; write it again"):
         opscope.load(path)
+
+
+@pytest.mark.frameworks
+def test_an_operation_that_jaxlib_quotes_in_lines_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    body = "{ ^bb0(%b: tensor<i1>): stablehlo.return %b : tensor<i1> }"
+    path = tmp_path / "a.mlir"
+    path.write_text(f'func.func @f(%a: tensor<i1>) {{ "stablehlo.while"(%a) ({body}, {body}) : (tensor<i1>) -> tensor<i1> }}')
+    with pytest.raises(SourceError, match="not valid MLIR: block with no terminator, has ") as caught:
+        opscope.load(path)
+    assert str(caught.value).endswith(": (tensor<i1>) -> tensor<i1>") and "\n" not in str(caught.value)

@@ -124,7 +124,7 @@ def _diagnosed(error: Exception) -> tuple[str, int, int]:
     for diagnostic in getattr(error, "error_diagnostics", ()):
         place = re.search(r":(\d+):(\d+)", str(diagnostic.location))
         line, column = (int(place[1]), int(place[2])) if place else (0, 0)
-        return str(diagnostic.message), line, column
+        return " ".join(str(diagnostic.message).split()), line, column
     return (str(error).splitlines() or [type(error).__name__])[0], 0, 0
 
 
