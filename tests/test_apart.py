@@ -99,3 +99,12 @@ def test_an_operation_that_jaxlib_quotes_in_lines_is_one_line(tmp_path: Path) ->
     with pytest.raises(SourceError, match="not valid MLIR: block with no terminator, has ") as caught:
         opscope.load(path)
     assert str(caught.value).endswith(": (tensor<i1>) -> tensor<i1>") and "\n" not in str(caught.value)
+
+
+@pytest.mark.frameworks
+def test_an_attribute_whose_name_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    path = tmp_path / "a.mlir"
+    path.write_text('func.func @f() { "t.op"() {"a\\FF" = 1 : i32} : () -> () return }')
+    with pytest.raises(SourceError, match="the name of an attribute or an operation that is not UTF-8"):
+        opscope.load(path)

@@ -41,6 +41,8 @@ _SHORT_DTYPE = re.compile(r"i(\d+)")
 _DENSE = re.compile(r"dense<(.*)>", re.DOTALL)
 _FLOAT = re.compile(r"\b(bf16|f16|f32|f64)>*$")
 _MOST_TEXT = 4096
+_NOT_TEXT = "str_from_cstr"
+"""What jaxlib's bindings say of bytes that are not UTF-8."""
 
 
 def sniff(source: Source) -> Verdict:
@@ -89,6 +91,10 @@ def read_mlir(text: str, progress: Progress | None = None) -> Program:
             return _ModuleReader(ir, module, Budget(len(text)), progress).program()
     except ir.MLIRError as error:
         raise _parse_error(error) from None
+    except RuntimeError as error:
+        if _NOT_TEXT not in str(error):
+            raise
+        raise SourceError("has the name of an attribute or an operation that is not UTF-8") from None
 
 
 def parsed(module: str | bytes) -> Any:
