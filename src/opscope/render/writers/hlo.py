@@ -7,7 +7,7 @@ Values that the part needs from outside become its parameters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from opscope.errors import OpscopeError
@@ -33,6 +33,8 @@ _HEADER = (
     "frontend_attributes",
 )
 """What passes and the run depend on, if the whole module is written."""
+_DEVICES = ("replica_count", "num_partitions")
+"""What collectives depend on, in any part of a module."""
 _FRAME_ID = re.compile(r"\s*\bstack_frame_id=\d+")
 
 
@@ -57,6 +59,8 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     def sources(of: Graph) -> Graph | None:
         return recorded[of.name] if metadata else None
 
+    if graph is program.main and height is None and root == root_of(graph):
+        return _whole(program, sources)
     inside = _levels_above(graph, root, height)
     if height is None and root == root_of(graph):
         # A whole computation: it is called with all of its parameters, also those that it does not use.
@@ -65,22 +69,37 @@ def extract(program: Program, graph: Graph, root: str, height: int | None = None
     outside = dict.fromkeys(name for node in nodes for name, _ in node.inputs if name not in inside)
     bodies = program.callees_first(called for node in nodes for called in node.calls)
     tuples = _tuple_typed([graph, *bodies])
-    whole = graph is program.main and height is None and root == root_of(graph)
-    lines = [f"HloModule {_name(program.name)}{_header(program)}" if whole else f"HloModule {_word(root)}_extracted", ""]
+    if any(body.name == graph.name for body in bodies):
+        raise OpscopeError(f"{root!r} calls its own computation, which cannot be extracted; choose another node")
+    written = [*nodes, *(node for body in bodies for node in body)]
+    collective = any(isinstance(node.details, HloDetails) and "replica_groups=" in node.details.tail for node in written)
+    lines = [f"HloModule {_word(root)}_extracted{_header(program, _DEVICES) if collective else ''}", ""]
     for body in bodies:
-        if body.name == graph.name:
-            raise OpscopeError(f"{root!r} calls its own computation, which cannot be extracted; choose another node")
-        lines += [f"{body.name} {{", *_lines(body, body.nodes, root_of(body), tuples, sources(body)), "}", ""]
+        lines += _computation(body, tuples, sources(body))
     arguments = sorted((node for node in nodes if node.is_argument), key=_parameter_number)
-    entry = [f"ENTRY {_name(graph.name) if whole else f'{_word(root)}_entry'} {{"]
+    entry = [f"ENTRY {_word(root)}_entry {{"]
     for number, node in enumerate([*arguments, *(graph[name] for name in outside)]):
         entry.append(f"  {_mark(node, root)}{node.id} = {_type(node, (graph.name, node.id) in tuples)} parameter({number})")
     entry += _lines(graph, [node for node in nodes if not node.is_argument], root, tuples, sources(graph))
     return "\n".join([*lines, *entry, "}", ""])
 
 
-def _header(program: Program) -> str:
-    return "".join(f", {key}={program.attrs[key]}" for key in _HEADER if key in program.attrs)
+def _whole(program: Program, sources: Callable[[Graph], Graph | None]) -> str:
+    """The module as it was: passes and the partitioner go by what parameters say and by what nothing reads, too."""
+    graphs = program.callees_first()
+    tuples = _tuple_typed(graphs)
+    lines = [f"HloModule {_name(program.name)}{_header(program)}", ""]
+    for graph in [*(graph for graph in graphs if graph is not program.main), program.main]:
+        lines += _computation(graph, tuples, sources(graph), f"ENTRY {_name(graph.name)}" if graph is program.main else "")
+    return "\n".join(lines)
+
+
+def _computation(graph: Graph, tuples: set[tuple[str, str]], sources: Graph | None, start: str = "") -> list[str]:
+    return [f"{start or graph.name} {{", *_lines(graph, graph.nodes, root_of(graph), tuples, sources), "}", ""]
+
+
+def _header(program: Program, keys: Iterable[str] = _HEADER) -> str:
+    return "".join(f", {key}={program.attrs[key]}" for key in keys if key in program.attrs)
 
 
 def _levels_above(graph: Graph, root: str, height: int | None) -> set[str]:
