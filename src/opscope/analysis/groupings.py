@@ -118,8 +118,12 @@ class GroupTrees:
         self._ops.put_all(list(graph.ops), lambda op: (op,))
         blocks = graph.groupings.get(STRUCTURE, {})
         if blocks:
-            named = zip(graph.ids, scopes, marks, strict=True)
-            scopes = [scope or (within_half(blocks.get(name, ())) if mark else ()) for name, scope, mark in named]
+            named = list(zip(graph.ids, scopes, marks, strict=True))
+            module = next((scope for name, scope, _ in named if scope and name in blocks), None)
+            if module is None:
+                scopes = [scope or (within_half(blocks.get(name, ())) if mark else ()) for name, scope, mark in named]
+            else:  # blocks of the update, which is one module
+                scopes = [(*module, *blocks[name]) if name in blocks else scope for name, scope, _ in named]
         for tree in self._declared:
             paths = graph.groupings.get(tree.name, {})
             for name in graph.ids:

@@ -141,6 +141,8 @@ def _blocks(program: Program) -> tuple[BlockCount, ...] | None:
     contents: dict[str, Counter[str]] = {}
     for node in graph:
         if node.id in paths:
+            if node.scope:
+                return None  # blocks of the update alone, in a program with modules
             contents.setdefault(paths[node.id][0], Counter())[node.op] += 1
     families: dict[str, Counter[tuple[tuple[str, int], ...]]] = {}
     for name, ops in contents.items():

@@ -24,6 +24,20 @@ const stacks = (nodes: NodeSketch[], spec = {}) => {
   return boxesOfKind(view, BoxKind.Stack).map((box) => `${view.key[box]} ${view.title[box]} ×${view.repeat[box]}`);
 };
 
+describe("repeats side by side", () => {
+  const updates = (output: (i: number) => number): NodeSketch[] => [
+    { id: "scan", op: "scan", types: ["f32[4]", "f32[4]", "f32[4]", "f32[8]"] },
+    ...[0, 1, 2].map(
+      (i): NodeSketch => ({ id: `square${i}`, op: "mul", inputs: [`scan#${output(i)}`, `scan#${output(i)}`], scope: `update_${i}` }),
+    ),
+  ];
+
+  it("may take different results of one operation, of one type", () => {
+    expect(stacks(updates((i) => i))).toEqual(["x:update_0 update_0 … update_2 ×3"]);
+    expect(stacks(updates((i) => 3 - i))).toEqual(["x:update_1 update_1 … update_2 ×2"]);
+  });
+});
+
 describe("repeats in a chain", () => {
   it("show once, with the chain wired through", () => {
     const view = buildView(makeProgram([{ name: "main", nodes: chain(24) }]), { depth: 0 });

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from opscope.analysis.structure.find import STRUCTURE, add_structure, with_structure
+from opscope.analysis.structure.enriching import with_structure
+from opscope.analysis.structure.find import STRUCTURE, add_structure
 from opscope.analysis.structure.titles import within_half
 
 __all__ = ["STRUCTURE", "add_structure", "with_structure", "within_half"]

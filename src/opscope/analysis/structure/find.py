@@ -17,10 +17,10 @@ from opscope.analysis.structure.shift import Shift, classes_by_count, usual_leng
 from opscope.analysis.structure.titles import UPDATE_TITLE, title_after, title_of
 from opscope.analysis.structure.wiring import Kinds, Wiring
 from opscope.ops import facts_of
-from opscope.program import Graph, Node, Path, Program, details_of
+from opscope.program import Graph, Node, Path, Program
 
 STRUCTURE = "structure"
-_SEEN_WHOLE = 32
+SEEN_WHOLE = 32
 """A graph with fewer nodes is seen whole: closed blocks would hide operations for nothing."""
 _FEWEST_OPS = 2
 """Every block has an operation, and one block is not repeated."""
@@ -34,24 +34,6 @@ _SURROUNDINGS = (3, 1)
 """How many steps around operations have to look alike for a start."""
 _WORK = 40
 """The search ends when it has passed so many edges for each node of the graph."""
-
-
-def with_structure(program: Program) -> Program:
-    """The program with the grouping "structure" on its graphs with repeated blocks, if it has no other grouping."""
-    if any(graph.groupings for graph in program) or any(map(_has_scopes, program)):
-        return program
-    return add_structure(program)
-
-
-def _has_scopes(graph: Graph) -> bool:
-    """Whether an operation has one. Nodes share details, so that few have to be asked."""
-    asked: set[int] = set()
-    for details, role in zip(details_of(graph.nodes), graph.roles, strict=True):
-        if role == "op" and id(details) not in asked:
-            if details.scope:
-                return True
-            asked.add(id(details))
-    return False
 
 
 def add_structure(program: Program) -> Program:
@@ -75,7 +57,7 @@ def _is_fusion(node: Node) -> bool:
 
 def structure_of(graph: Graph, kinds: Kinds, program: Program) -> dict[str, Path]:
     """The path of each node that is in a repeated block."""
-    if len(graph) < _SEEN_WHOLE or list(graph.roles).count("op") < _FEWEST_OPS:
+    if len(graph) < SEEN_WHOLE or list(graph.roles).count("op") < _FEWEST_OPS:
         return {}
     search = _Search(Wiring(graph, kinds), program)
     search.run()

@@ -31,6 +31,10 @@ export class Contents {
   private readonly up: Int32Array;
   private readonly down: Int32Array;
   private readonly inside: Int32Array;
+  /** The same of values from outside, by their place among all outputs. */
+  private readonly upOfValue: Int32Array;
+  private readonly downOfValue: Int32Array;
+  private readonly stampOfValue: Int32Array;
   private readonly labels: Int32Array;
   private stamp = 0;
   /** Contents that will be asked for again. */
@@ -42,11 +46,14 @@ export class Contents {
     private readonly traits: Traits,
     private readonly tree: GroupTree,
   ) {
-    const { nodeCount, strings } = traits.program;
+    const { nodeCount, strings, outputs } = traits.program;
     this.labels = nodeLabels(traits.program);
     this.up = new Int32Array(nodeCount);
     this.down = new Int32Array(nodeCount);
     this.inside = new Int32Array(nodeCount);
+    this.upOfValue = new Int32Array(outputs.start[nodeCount] + 1);
+    this.downOfValue = new Int32Array(outputs.start[nodeCount] + 1);
+    this.stampOfValue = new Int32Array(outputs.start[nodeCount] + 1);
     const numbers = new Map<string, number>();
     const ofName = new Map<number, number>();
     this.nameOf = Int32Array.from(tree.groupName, (name) => {
@@ -91,7 +98,7 @@ export class Contents {
 
   private compute(group: number): Content {
     const { inputs, outputs, types, nodeText, nodeRole } = this.traits.program;
-    const { up, down, inside, labels } = this;
+    const { up, down, inside, labels, upOfValue, downOfValue, stampOfValue } = this;
     const nodes = this.order.slice(this.from[group], this.to[group]).sort();
     const stamp = ++this.stamp;
     for (const n of nodes) inside[n] = stamp;
@@ -106,16 +113,15 @@ export class Contents {
           h = mix(h, mix(source < n ? up[source] : labels[source], output));
           continue;
         }
-        if (inside[source] !== -stamp) {
-          inside[source] = -stamp;
-          down[source] = 0;
+        const value = this.valueOf(source, output);
+        if (stampOfValue[value] !== stamp) {
+          stampOfValue[value] = stamp;
+          downOfValue[value] = 0;
           const constant = this.traits.small.root[source];
-          let type = nodeRole[constant] === Role.Constant ? nodeText[constant] : 0;
-          for (let o = outputs.start[source]; o < outputs.start[source + 1]; o++) type = mix(type, types.text[outputs.value[o]]);
-          up[source] = type;
-          outside.push(source);
+          upOfValue[value] = mix(nodeRole[constant] === Role.Constant ? nodeText[constant] : 0, types.text[outputs.value[value]]);
+          outside.push(value);
         }
-        h = mix(h, mix(up[source], output));
+        h = mix(h, upOfValue[value]);
       }
       up[n] = h;
       down[n] = 0;
@@ -129,15 +135,25 @@ export class Contents {
       combined[k] = h;
       a += mix(h, 1);
       b += mix(h, 2);
-      for (let i = inputs.start[n], place = 0; i < inputs.start[n + 1]; i++, place++)
-        down[inputs.value[i]] += mix(h, mix(place, inputs.extra[i]));
+      for (let i = inputs.start[n], place = 0; i < inputs.start[n + 1]; i++, place++) {
+        const source = inputs.value[i];
+        if (inside[source] === stamp) down[source] += mix(h, mix(place, inputs.extra[i]));
+        else downOfValue[this.valueOf(source, inputs.extra[i])] += mix(h, place);
+      }
     }
-    for (const source of outside) {
-      const h = mix(up[source], down[source]);
+    for (const value of outside) {
+      const h = mix(upOfValue[value], downOfValue[value]);
       a += mix(h, 3);
       b += mix(h, 4);
     }
     return { a: a | 0, b: b | 0, nodes, numbers: combined };
+  }
+
+  /** The place of an output among all outputs; the last place for one that its node does not list. */
+  private valueOf(source: number, output: number): number {
+    const { outputs, nodeCount } = this.traits.program;
+    const value = outputs.start[source] + output;
+    return value < outputs.start[source + 1] ? value : outputs.start[nodeCount];
   }
 
   /** The group's nodes in an order that groups of the same content share. Repeats are mostly listed in the same order. */
