@@ -102,9 +102,10 @@ def test_an_operation_that_jaxlib_quotes_in_lines_is_one_line(tmp_path: Path) ->
 
 
 @pytest.mark.frameworks
-def test_an_attribute_whose_name_is_not_utf8_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("operation", ['"t.op"() {"a\\FF" = 1 : i32} : () -> ()', '"\\FF"() : () -> ()'], ids=["attribute", "operation"])
+def test_mlir_with_a_name_that_is_not_utf8_is_refused(tmp_path: Path, operation: str) -> None:
     pytest.importorskip("jaxlib")
     path = tmp_path / "a.mlir"
-    path.write_text('func.func @f() { "t.op"() {"a\\FF" = 1 : i32} : () -> () return }')
-    with pytest.raises(SourceError, match="the name of an attribute or an operation that is not UTF-8"):
+    path.write_text(f"func.func @f() {{ {operation} return }}")
+    with pytest.raises(SourceError, match="has a name that is not UTF-8"):
         opscope.load(path)

@@ -91,10 +91,10 @@ def read_mlir(text: str, progress: Progress | None = None) -> Program:
             return _ModuleReader(ir, module, Budget(len(text)), progress).program()
     except ir.MLIRError as error:
         raise _parse_error(error) from None
-    except RuntimeError as error:
-        if _NOT_TEXT not in str(error):
+    except (RuntimeError, UnicodeDecodeError) as error:
+        if isinstance(error, RuntimeError) and _NOT_TEXT not in str(error):
             raise
-        raise SourceError("has the name of an attribute or an operation that is not UTF-8") from None
+        raise SourceError("has a name that is not UTF-8") from None
 
 
 def parsed(module: str | bytes) -> Any:
