@@ -187,3 +187,25 @@ def test_a_module_of_another_name_with_the_same_modules_inside_is_not_a_replacem
 
     rows = [str(group) for group in change_groups(opscope.diff(model("block", "sin"), model("layer", "cos"), match_by_name=False))]
     assert rows and not [row for row in rows if "replaced" in row]
+
+
+def test_a_weight_without_a_module_counts_for_the_one_that_uses_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Weights of ONNX files have no scope, and were listed under "main", which is the name of a graph."""
+
+    def model(width: int) -> Program:
+        builder = ProgramBuilder("net")
+        graph = builder.graph("main")
+        graph.node("x", "input", outputs=[TensorType("f32", (2, 8))], role="input")
+        for number in range(3):
+            graph.node(f"w{number}", "initializer", outputs=[TensorType("f32", (8, width))], role="parameter")
+            inputs = [("x" if number == 0 else f"up{number - 1}", 0), (f"w{number}", 0)]
+            graph.node(f"up{number}", "MatMul", inputs, [TensorType("f32", (2, 8))], scope=("blocks", f"{number}"))
+        graph.outputs.append(("up2", 0))
+        return builder.build()
+
+    rows = ["in each of 3 layers (blocks/*): ~1 initializer (type)"]
+    assert [str(group) for group in change_groups(opscope.diff(model(8), model(4)))] == rows
+    for name, width in (("a", 8), ("b", 4)):
+        opscope.save(model(width), tmp_path / f"{name}.json")
+    assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
+    assert f"by module (1)\n{rows[0]}\n" in capsys.readouterr().out

@@ -157,8 +157,9 @@ def diff_lines(diff: Diff, most: int | None) -> list[str]:
         ("removed", [f"− {_line(diff.a, key)}{_by(diff, key)}" for key in diff.removed]),
         ("changed", [_changed(match) for match in diff.changed]),
     )
-    by_module = [str(group) for group in change_groups(diff)]
-    head = [_section("by module", by_module, most)] if len(by_module) > 1 else []
+    groups = change_groups(diff)
+    says_more = len(groups) > 1 or any(len(group.modules) > 1 for group in groups)
+    head = [_section("by module", list(map(str, groups)), most)] if says_more else []
     return blocks(*_facts(diff), *head, *(_section(title, lines, most) for title, lines in sections if lines))
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import reduce
 from typing import NamedTuple
 
+from opscope.analysis.recomputed_parts import shared_prefix
 from opscope.limits import MOST_AROUND
-from opscope.program import NodeKey, Path, Program
+from opscope.program import Graph, NodeKey, Path, Program
 from opscope.recording.diff import Diff, Match
 
 _NUMBER = re.compile(r"\d+")
 _MOST_KINDS = 6
 _MOST_FIELDS = 3
+_MOST_USERS = 100
+"""The first users decide: one value may have as many as the program has nodes."""
 
 
 class ChangeGroup(NamedTuple):
@@ -192,7 +196,7 @@ class _Parts:
 
     def unit(self, program: Program, key: NodeKey, parts: Mapping[Path, _Part]) -> _Unit:
         graph, id = key
-        inside, scope = graph != program.entry, program[graph][id].scope
+        inside, scope = graph != program.entry, _scope_of(program[graph], id)
         place = parts is self.gone, parts is self.new, graph, inside, scope
         unit = self._units.get(place)
         if unit is None:
@@ -209,6 +213,14 @@ class _Parts:
         old, now = (self.unit(program, key, parts) for program, key, parts in (
             (self._diff.a, match.a[-1], self.gone), (self._diff.b, match.b[0], self.new)))  # fmt: skip
         return now if now.part and old == now else self.unit(self._diff.b, match.b[0], {})
+
+
+def _scope_of(graph: Graph, id: str) -> Path:
+    """The module of a node. A weight that says none (ONNX's do not) is drawn in the module that uses it, and is counted there."""
+    node = graph[id]
+    if node.scope or node.role not in ("parameter", "buffer", "constant"):
+        return node.scope
+    return reduce(shared_prefix, [graph[user].scope for user in graph.users.get(id, ())[:_MOST_USERS]] or [()])
 
 
 class _Part(NamedTuple):
