@@ -10,6 +10,8 @@ import opscope
 from opscope.child import fate, read_apart
 from opscope.cli import main
 from opscope.errors import InternalError, SourceError, error_line
+from opscope.readers import etdump
+from opscope.readers.source import Source
 
 FUNCTION = "module { func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> { return %a : tensor<2xf32> } }"
 
@@ -109,3 +111,18 @@ def test_mlir_with_a_name_that_is_not_utf8_is_refused(tmp_path: Path, operation:
     path.write_text(f"func.func @f() {{ {operation} return }}")
     with pytest.raises(SourceError, match="has a name that is not UTF-8"):
         opscope.load(path)
+
+
+@pytest.mark.slow
+@pytest.mark.frameworks
+def test_a_mistake_in_the_reader_of_etdumps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("executorch")
+    path = tmp_path / "run.etdp"
+    path.write_bytes(b"\0\0\0\0ED00")
+    with pytest.raises(SourceError, match="ExecuTorch's Inspector cannot read this ETDump: it is truncated or damaged"):
+        etdump.timed_with([], Source(path))
+    broken = "import executorch.devtools as d\nd.Inspector = lambda **_: type('Blocks', (), {'event_blocks': [None]})"
+    (tmp_path / "sitecustomize.py").write_text(broken)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(InternalError, match=r"^etdump\.py:\d+: AttributeError: 'NoneType' object has no attribute 'events'"):
+        etdump.timed_with([], Source(path))
