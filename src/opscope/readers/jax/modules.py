@@ -1,13 +1,13 @@
 """Callable pytrees (the modules of Equinox and Penzai) as plain functions of their arrays, so that they can be traced like any other
 function. What is not an array in them, such as an activation function or the rate of a dropout, is a constant of the trace. So it is with
-Equinox's own transformations, such as `filter_jit`."""
+Equinox's own transformations: `filter_grad(f)` is a module that holds `f`."""
 
 from __future__ import annotations
 
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from opscope.program import Role
@@ -24,14 +24,41 @@ def unwrapped(obj: Any) -> Any:
 
 
 def without_filter(call: Call) -> Call:
-    """The call of the function in an `eqx.filter_jit`; any other call is returned as it is."""
-    is_filtered = type(call.function).__module__.startswith("equinox.") and hasattr(call.function, "__wrapped__")
-    return call._replace(function=call.function.__wrapped__, is_filtered=True) if is_filtered else call
+    """The call of the function in an `eqx.filter_jit`; any other call is returned as it is.
+
+    Equinox's other wrappers have a `__wrapped__` too, but compute something else than what it names: a gradient, a batch.
+    """
+    equinox = sys.modules.get("equinox")
+    is_jitted = equinox is not None and type(call.function) is _type_of_jitted()
+    return call._replace(function=call.function.__wrapped__, is_filtered=True) if is_jitted else call
+
+
+@cache
+def _type_of_jitted() -> type:
+    """The class of what `eqx.filter_jit` returns, which is private."""
+    return type(sys.modules["equinox"].filter_jit(lambda: None))
+
+
+def transformed(function: Any) -> Any:
+    """What Equinox's transformations were given, which names what they make; any other object is returned as it is.
+
+    A bound method has the arrays of its module, unlike the plain method that it wraps.
+    """
+    while type(function).__module__.startswith("equinox.") and hasattr(function, "__wrapped__"):
+        wrapped = function.__wrapped__
+        if inspect.ismethod(wrapped):
+            break
+        function = wrapped
+    return function
 
 
 def as_function(call: Call) -> Call:
     """A call of a module, or of a function that takes modules, as the call of a function of arrays; any other call is returned as it is."""
+    import jax
+
     is_module = _is_module(call.function)
+    if is_module and hasattr(call.function, "__wrapped__") and not any(map(_is_array, jax.tree.leaves(call.function))):
+        call, is_module = call._replace(is_filtered=True), False
     if not is_module and not call.is_filtered and not any(map(_is_module, (*call.args, *call.kwargs.values()))):
         return call
     inputs = [*call.args, *call.kwargs.values()]
@@ -46,7 +73,7 @@ def as_function(call: Call) -> Call:
         return _arrays_of(function(*items[:count], **dict(zip(names, items[count:], strict=True))), numbers=True)
 
     positional = len(given) - len(names)
-    run.__name__ = getattr(call.function, "__name__", type(call.function).__name__)
+    run.__name__ = _name_of(call.function)
     run.__signature__ = _signature(call.function, is_module)  # type: ignore[attr-defined]
     keywords = dict(zip(names, traced[positional:], strict=True))
     return Call(run, tuple(traced[:positional]), keywords, _roles(*traced) if is_module else ())
@@ -97,6 +124,13 @@ def _with_arrays(tree: Any, arrays: Any) -> Any:
     import jax
 
     return jax.tree.map(lambda array, leaf: leaf if array is None else array, arrays, tree, is_leaf=lambda leaf: leaf is None)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """In a part of an `eqx.filter_jit`, a missing `__name__` is an object of Equinox."""
+    function = transformed(function)
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__
 
 
 def _signature(function: Callable[..., Any], is_module: bool) -> inspect.Signature | None:

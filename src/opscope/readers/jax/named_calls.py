@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from opscope.readers.jax.flax import Call
-from opscope.readers.jax.modules import iter_modules
+from opscope.readers.jax.modules import iter_modules, transformed
 
 Submodules = Callable[[Any], Iterator[tuple[tuple[Any, ...], Any]]]
 
@@ -17,7 +17,7 @@ Submodules = Callable[[Any], Iterator[tuple[tuple[Any, ...], Any]]]
 def named_calls(call: Call) -> Iterator[None]:
     """Give each submodule's call a scope: in a captured module, and in modules passed to a captured function (a training step)."""
     classes: dict[Any, Submodules] = {}
-    for module in (call.function, *call.args, *call.kwargs.values()):
+    for module in (transformed(call.function), *call.args, *call.kwargs.values()):
         submodules = _submodules_of(module)
         for _, part in submodules(module) if submodules else ():
             if submodules and callable(part):
