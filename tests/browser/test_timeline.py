@@ -201,6 +201,9 @@ def test_a_filter_by_operations_lists_passes_part_by_part(viewer: Viewer) -> Non
     asked.fill("op:nothing_of_this_name")
     viewer.idle()
     viewer.page.get_by_text("No pass matches.").wait_for()
+    asked.fill("opp:dot")
+    viewer.idle()
+    viewer.page.get_by_text('No pass matches. There is no field "opp"; did you mean op:?').wait_for()
 
 
 def test_the_passes_of_a_group_are_its_own_and_not_those_of_the_node_before(open_address: Open, tmp_path: Path) -> None:

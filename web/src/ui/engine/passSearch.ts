@@ -41,7 +41,15 @@ export class PassSearch {
       }
       pass++;
     } while (pass < passes.rows.length && performance.now() < end);
-    return { passes: touched, ...(first === undefined ? {} : { first }), next: pass < passes.rows.length ? pass : -1 };
+    const next = pass < passes.rows.length ? pass : -1;
+    return { passes: touched, ...(first === undefined ? {} : { first }), next, ...(next < 0 ? this.doubt() : {}) };
+  }
+
+  /** A word such as "opp:dot" may be part of a name. If nothing has it, the field was mistyped. */
+  private doubt(): { readonly problem?: string } {
+    const { doubt } = this.query;
+    const isNowhere = doubt !== undefined && Array.from(this.found.values()).every(({ nodes }) => nodes.size === 0);
+    return isNowhere ? { problem: doubt } : {};
   }
 
   /** What the query finds in the program after a pass. */

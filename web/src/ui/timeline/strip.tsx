@@ -302,7 +302,9 @@ function Cards({ session }: { readonly session: Session }): JSX.Element {
         )}
         {cards.length === 0 && filter.lookedAt === undefined && (
           <p class="quiet">
-            {filter.onlyHistory ? `No pass changed the selected ${session.about.group ? "group" : "node"}.` : "No pass matches."}
+            {filter.onlyHistory
+              ? `No pass changed the selected ${session.about.group ? "group" : "node"}.`
+              : `No pass matches. ${filter.problem ?? ""}`.trim()}
           </p>
         )}
       </div>
@@ -405,7 +407,8 @@ export function Counts({ row, moved = 0, whole = false }: CountsProps): JSX.Elem
           {part("added", "+", row.added)}
           {part("removed", "−", row.removed)}
           {part("changed", "~", row.changed)}
-          {(whole || !(row.added || row.removed || row.changed)) && sharing(row, moved).map((text) => <span class="quiet-text">{text}</span>)}
+          {(whole || !(row.added || row.removed || row.changed)) &&
+            sharing(row, moved).map((text) => <span class="quiet-text">{text}</span>)}
           {row.aside && <span class="quiet-text">{row.aside}</span>}
         </>
       ) : (
@@ -417,7 +420,11 @@ export function Counts({ row, moved = 0, whole = false }: CountsProps): JSX.Elem
 
 /** Nodes that are elsewhere now, and those that changed their number without being added or removed. */
 function sharing(row: PassRow, moved: number): string[] {
-  return [...(moved ? [`${countText(moved)} moved`] : []), ...(row.merged ? [`${row.merged} merged`] : []), ...(row.copied ? [`${row.copied} copied`] : [])];
+  return [
+    ...(moved ? [`${countText(moved)} moved`] : []),
+    ...(row.merged ? [`${row.merged} merged`] : []),
+    ...(row.copied ? [`${row.copied} copied`] : []),
+  ];
 }
 
 function spoken(row: PassRow, rise: number): string {
