@@ -411,3 +411,54 @@ def test_a_copy_of_what_calls_a_graph_is_no_fusion_of_what_is_in_the_graph() -> 
     difference = diff_passes(before, texts(".clone"), ids="names")
     assert ("total", "total.clone") in links(difference)
     assert difference.fusions == ()
+
+
+def test_a_node_that_stays_is_not_copied_by_a_new_one_on_an_equal_constant() -> None:
+    """As algsimp folds a reshape: two broadcasts of the second constant replace the one that is gone."""
+    difference = compared(
+        """%c.1 = f32[] constant(1)
+           %b.1 = f32[8]{0} broadcast(%c.1), dimensions={}
+           %c.2 = f32[] constant(1)
+           %b.2 = f32[8]{0} broadcast(%c.2), dimensions={}
+           %copy.3 = f32[8]{0} copy(%b.2)
+           %mul.4 = f32[8]{0} multiply(%x, %b.1)
+           %div.5 = f32[8]{0} divide(%mul.4, %copy.3)
+           ROOT %sub.6 = f32[8]{0} subtract(%div.5, %b.1)""",
+        """%c.1 = f32[] constant(1)
+           %b.1 = f32[8]{0} broadcast(%c.1), dimensions={}
+           %c.2 = f32[] constant(1)
+           %b.7 = f32[8]{0} broadcast(%c.2), dimensions={}
+           %mul.4 = f32[8]{0} multiply(%x, %b.1)
+           %div.5 = f32[8]{0} divide(%mul.4, %b.7)
+           ROOT %sub.6 = f32[8]{0} subtract(%div.5, %b.1)
+           %b.8 = f32[8]{0} broadcast(%c.2), dimensions={}""",
+    )
+    assert {(a, b) for a, b in links(difference) if a.startswith("b.")} == {("b.1", "b.1"), ("b.2", "b.7"), ("b.2", "b.8")}
+
+
+def test_a_constant_value_is_not_copied_from_the_body_of_another_loop() -> None:
+    """Both bodies have a constant of their own, and only what its users say tells which value is whose."""
+    body = """%{name} (p.{name}: f32[8]) -> f32[8] {{
+  %p.{name} = f32[8]{{0}} parameter(0)
+  %c.{name} = bf16[] constant(2)
+  %convert.{number} = f32[] convert(%c.{name})
+  %b.{number} = f32[8]{{0}} broadcast(%convert.{number}), dimensions={{}}, metadata={{op_name="jit(f)/{scope}/while/body/{op}"}}
+  ROOT %{op}.{name} = f32[8]{{0}} {op}(%p.{name}, %b.{number})
+}}
+
+"""
+    calls = """%call.1 = f32[8]{0} call(%x), to_apply=%forward
+               ROOT %call.2 = f32[8]{0} call(%call.1), to_apply=%backward"""
+    before, after = (
+        program(
+            calls,
+            body.format(name="forward", number=3 if new else 1, scope="jvp()", op="add")
+            + body.format(name="backward", number=4 if new else 2, scope="transpose(jvp())", op="multiply").replace(
+                "ROOT", "%convert.5 = f32[] convert(%c.backward)\n  ROOT" if new else "ROOT"
+            ),
+        )
+        for new in (False, True)
+    )
+    found = links(diff_passes(before, after, ids="names"))
+    assert not {(a, b) for a, b in found if a in ("convert.1", "b.1") and b in ("convert.4", "convert.5", "b.4")}
+    assert {("convert.2", "convert.4"), ("convert.2", "convert.5")} <= found

@@ -8,12 +8,12 @@ from. A graph that was copied has copies of everything in it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from opscope.ops import plain_name
 from opscope.recording.match.indexed_program import RESULTS, TAGS, Side
 from opscope.recording.match.pairs import FREE, Pairs
-from opscope.recording.match.values import Values, Work, WorkIndex, is_unknown
+from opscope.recording.match.values import Values, Work, WorkIndex, is_filled, is_unknown
 
 _MOST_CANDIDATES = 64
 """Of this many equal nodes of a, the first that is still free is used."""
@@ -53,11 +53,10 @@ def derive(pairs: Pairs) -> dict[int, int]:
             if y in copies:
                 x = copies[y]
             elif work[1] or not same:
-                free = (x for x in same[:_MOST_CANDIDATES] if pairs.counterpart_a[x] == FREE and x not in used)
-                x = next(free, same[0] if same else FREE)
+                x = _source(pairs, copies, same[:_MOST_CANDIDATES], y, used)
             else:
                 x = constants.origin(y, work, same)
-            if x != FREE and not (y not in copies and _was_inserted(pairs, x, y)):
+            if x != FREE and not (y not in copies and _was_inserted(pairs, copies, x, y)):
                 copies[y] = x
                 used.add(x)
                 if len(same) > 1:
@@ -76,7 +75,7 @@ def derive(pairs: Pairs) -> dict[int, int]:
     for several in equal.values():
         if len(several) > 1 and (origin := next((x for y in several if (x := _origin(pairs, copies, y)) >= 0), FREE)) >= 0:
             rest = [y for y in several if _origin(pairs, copies, y) == FREE]
-            copies.update((y, origin) for y in rest if not _was_inserted(pairs, origin, y))
+            copies.update((y, origin) for y in rest if not _was_inserted(pairs, copies, origin, y))
     copies.update(_in_copied_graphs(pairs, copies, _OnlyEqual(pairs, copies).of))
     copies.update(_inlined(pairs, copies))
     return copies
@@ -86,13 +85,55 @@ def _origin(pairs: Pairs, copies: dict[int, int], y: int) -> int:
     return copies.get(y, pairs.counterpart_b[y])
 
 
-def _was_inserted(pairs: Pairs, x: int, y: int) -> bool:
-    """Whether a pass put a new node beside an equal one that stays, for another purpose: before it (copies of copies), or as part of
-    another operation of the user's program."""
-    stays = pairs.counterpart_a[x]
-    if stays < 0 or pairs.b.graph[stays] != pairs.b.graph[y]:
-        return False
-    return any(edge // TAGS == y for edge in pairs.b.operands[stays]) or pairs.labels.elsewhere(x, y)
+def _source(pairs: Pairs, copies: dict[int, int], same: Sequence[int], y: int, used: Container[int]) -> int:
+    """The node of several equal ones that a new one is a copy of: rather of the same operands, rather one that is gone, and rather one of
+    which there is no copy yet. FREE if none can be."""
+
+    def unlikely(x: int) -> tuple[bool, bool, bool]:
+        others = any(_origin(pairs, copies, new) != old for old, new in zip(_operands(pairs.a, x), _operands(pairs.b, y), strict=True))
+        return pairs.counterpart_a[x] != FREE or x in used, others, pairs.counterpart_a[x] != FREE
+
+    return min((x for x in same if not _was_inserted(pairs, copies, x, y)), key=unlikely, default=FREE)
+
+
+def _was_inserted(pairs: Pairs, copies: dict[int, int], x: int, y: int) -> bool:
+    """Whether a pass put a new node beside an equal one, for another purpose: before one that stays (copies of copies), as part of another
+    operation of the user's program, or on another value that only happens to be equal, such as a second constant."""
+    a, b = pairs.a, pairs.b
+    stays, related = pairs.counterpart_a[x], _are_related(pairs, a.graph[x], b.graph[y])
+    after = _operands(b, stays) if stays >= 0 else []
+    beside = stays >= 0 and b.graph[stays] == b.graph[y]
+    if (beside and (y in after or pairs.labels.elsewhere(x, y))) or (not related and pairs.labels.elsewhere(x, y)):
+        return True
+    same_place = pairs.labels.place[0][x] == pairs.labels.place[1][y] != 0
+    for old, new in zip(_operands(a, x), _operands(b, y), strict=False):
+        origin, is_new = _origin(pairs, copies, new), pairs.counterpart_b[new] < 0
+        if new in after or not (_is_constant(a, old) and _is_constant(b, new)) or (is_new and same_place):
+            continue
+        if origin == old or (origin >= 0 and a.operands[origin] and a.operands[origin] == a.operands[old]):
+            continue
+        if beside or not related or (not is_new and (stays >= 0 or pairs.counterpart_a[old] >= 0)):
+            return True
+    return False
+
+
+def _is_constant(side: Side, i: int) -> bool:
+    """Whether a value takes nothing from the program, as the code around it shows. Many such values are equal by chance."""
+    return not side.calls[i] and is_filled(side, i)
+
+
+def _are_related(pairs: Pairs, ga: int, gb: int) -> bool:
+    """Whether nodes of a graph of a can be in a graph of b now: the same one, a new one or instead of one that is gone, its caller, or what
+    it calls."""
+    home = pairs.graph_b[gb]
+    if home in (FREE, ga) or pairs.graph_a[ga] == FREE:
+        return True
+    callers, graph = pairs.a.callers, pairs.a.graph
+    return any(graph[caller] == ga for caller in callers[home]) or any(graph[caller] == home for caller in callers[ga])
+
+
+def _operands(side: Side, i: int) -> list[int]:
+    return [edge // TAGS for edge in side.operands[i]]
 
 
 def _taken(pairs: Pairs, copies: dict[int, int], values_a: Values, y: int) -> int:
