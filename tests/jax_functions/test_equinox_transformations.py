@@ -173,3 +173,29 @@ def test_a_transformed_function_has_its_own_arguments() -> None:
 def test_a_method_has_the_arrays_of_its_module() -> None:
     program = opscope.capture(LAYER.loss, X)
     assert [node.role for node in program.main.parameters] == ["parameter", "input"]
+
+
+def step(weight: Any, x: Any, *, key: Any) -> Any:
+    return weight - x.sum(), x * 2, key + 1
+
+
+@pytest.mark.parametrize("donate", ["none", "all", "all-except-first", "warn", "warn-except-first"])
+def test_filter_jit_keeps_what_is_donated(donate: str) -> None:
+    """As Equinox's own lowering has it, which numbers the arguments in another order."""
+    jitted = eqx.filter_jit(step, donate=donate)
+    text = jitted.lower(W, X, key=XS).as_text()
+    truth = {
+        tuple(map(int, re.findall(r"\d+", shape))) for shape in re.findall(r"%arg\d+: tensor<([\dx]+)xf32> \{[^%]*tf.aliasing_output", text)
+    }
+    program = opscope.capture(jitted, W, X, key=XS)
+    assert {node.outputs[0].shape for node in program.main.parameters if node.attrs.get("donated")} == truth
+    assert (donate == "none") == (not truth)
+    aliases = opscope.capture(jitted, W, X, key=XS, stage="hlo").attrs.get("input_output_alias", "")
+    assert aliases.count("may-alias") == len(truth)
+
+
+def test_filter_jit_of_a_module_donates_its_weights_with_the_rest() -> None:
+    module = Layer(jnp.ones((4, 4)))
+    for donate, donated in (("all", ["args[0].weight", "args[1]"]), ("all-except-first", ["args[0].weight"]), ("none", [])):
+        program = opscope.capture(eqx.filter_jit(module, donate=donate), X)
+        assert [node.attrs["path"] for node in program.main.parameters if node.attrs.get("donated")] == donated

@@ -57,12 +57,12 @@ def capture(
         return None
     check_spelling(call.function, getattr(obj, "__name__", type(obj).__name__), kwargs, _OPTIONS)
     call = modules.without_filter(call)
-    function, args, kwargs, roles, _ = modules.as_function(flax.as_function(call))
+    function, args, kwargs, roles, _, donated = modules.as_function(flax.as_function(call))
     if not args and not kwargs and _needs_inputs(function):
         name = getattr(function, "__name__", type(function).__name__)
         raise InputsMissingError(name, f"opscope.capture({name}, *inputs)")
     with named_calls(call):
-        traced = _trace(function, args, kwargs, static_argnums, static_argnames, donate_argnums)
+        traced = _trace(function, args, kwargs, static_argnums, static_argnames, donate_argnums, donated)
     if stage in (None, "jaxpr"):
         return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced, (args, kwargs)), roles)
     return _lowered(traced.lower(), str(stage), compiler_options)
@@ -76,11 +76,14 @@ def _needs_inputs(function: Callable[..., Any]) -> bool:
     return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
 
 
-def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, static_names: Any, donate: Any) -> Any:
+def _trace(function: Callable[..., Any], args: Any, kwargs: Any, static: Any, static_names: Any, donate: Any, donated: Any) -> Any:
     import jax
 
     options = {"static_argnums": static, "static_argnames": static_names, "donate_argnums": donate}
     options = {key: value for key, value in options.items() if value is not None}
+    if donated and donate is None:
+        options["donate_argnums"] = tuple(key for key in donated if isinstance(key, int))
+        options["donate_argnames"] = tuple(key for key in donated if isinstance(key, str))
     if not hasattr(function, "trace"):
         function = jax.jit(function, **options)
     elif options:

@@ -24,6 +24,8 @@ class Call(NamedTuple):
     """What each array is to the model, in the order in which JAX flattens the arguments; empty if unknown."""
     is_filtered: bool = False
     """Whether arguments that are not arrays are constants."""
+    donated: tuple[int | str, ...] = ()
+    """The arguments that the function may overwrite, by their numbers and names."""
 
 
 def as_function(call: Call) -> Call:

@@ -13,6 +13,8 @@ from typing import Any
 from opscope.program import Role
 from opscope.readers.jax.flax import Call
 
+_ITSELF = -1
+"""The number of a module among the arguments of its call."""
 _NUMBERS = (bool, int, float, complex)
 
 
@@ -30,7 +32,12 @@ def without_filter(call: Call) -> Call:
     """
     equinox = sys.modules.get("equinox")
     is_jitted = equinox is not None and type(call.function) is _type_of_jitted()
-    return call._replace(function=call.function.__wrapped__, is_filtered=True) if is_jitted else call
+    if not is_jitted:
+        return call
+    first, rest = (getattr(call.function, name, False) for name in ("donate_first", "donate_rest"))
+    donated = [key for key in (*range(len(call.args)), *call.kwargs) if (first if key == 0 else rest)]
+    itself = [_ITSELF] if rest else []
+    return call._replace(function=call.function.__wrapped__, is_filtered=True, donated=(*itself, *donated))
 
 
 @cache
@@ -76,7 +83,8 @@ def as_function(call: Call) -> Call:
     run.__name__ = _name_of(call.function)
     run.__signature__ = _signature(call.function, is_module)  # type: ignore[attr-defined]
     keywords = dict(zip(names, traced[positional:], strict=True))
-    return Call(run, tuple(traced[:positional]), keywords, _roles(*traced) if is_module else ())
+    donated = [key + is_module if isinstance(key, int) else key for key in call.donated if is_module or key != _ITSELF]
+    return Call(run, tuple(traced[:positional]), keywords, _roles(*traced) if is_module else (), donated=tuple(donated))
 
 
 def iter_modules(module: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
