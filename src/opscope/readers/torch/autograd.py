@@ -17,6 +17,7 @@ from opscope.readers.torch.deep_chains import make_safe_to_free
 from opscope.readers.torch.names import about_modules
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import NO_ORIGINS, Cut, Cuts, Origins
+from opscope.readers.torch.reentrant import UNSEEN, is_reentrant
 from opscope.readers.torch.saved import Held, attribute_text, held_by, is_freed, took_a_number
 from opscope.readers.torch.untrained import cut_text, untrained_note
 from opscope.readers.torch.values import sizes, storage_key, tensor_type
@@ -140,6 +141,9 @@ class AutogradReader:
 
     def note_untrained(self, functions: list[Any]) -> None:
         """Say which parameters get no gradient: those of the module that ran, or those that were named."""
+        if any(map(is_reentrant, functions)):
+            self.notes.append(UNSEEN)
+            return
         leaves = {id(function.variable): function for function in functions if getattr(function, "variable", None) is not None}
         reached = {key for key, function in leaves.items() if function not in self.without_gradient}
 

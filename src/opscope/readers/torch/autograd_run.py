@@ -9,18 +9,23 @@ from contextlib import contextmanager
 from typing import Any
 
 from opscope.program import Frame, Path
+from opscope.readers.torch.autograd import untrained_of_run
 from opscope.readers.torch.modes import entered
 from opscope.readers.torch.module_calls import ModuleCalls
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import Cut, Cuts, Origins
+from opscope.readers.torch.reentrant import called_by, has_gradient, other_form
 from opscope.readers.torch.source_lines import calling_frames
+from opscope.readers.torch.undisturbed import undisturbed
 from opscope.readers.torch.values import storage_key, tensor_type
 
 
 class RecordedOrigins(Origins):
     """What a forward run recorded. Autograd numbers its functions as it creates them, so a number identifies the module call."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, without_reentrant: bool = False) -> None:
+        """`without_reentrant`: follow what runs in reentrant checkpoints, by running them in their other form."""
+        self._without_reentrant = without_reentrant
         self.calls = ModuleCalls(root)
         self._numbers: list[int] = []
         self._scopes: list[Path] = []
@@ -31,6 +36,7 @@ class RecordedOrigins(Origins):
         """By storage: a linear layer uses a view of its weight."""
         self._cuts_into: dict[Any, list[Cuts]] = {}
         self._numbers_only: set[Any] = set()
+        self._is_recomputed = False
         self._last: tuple[str, list[Any], list[Any], bool, tuple[Frame, ...]] | None = None
 
     @property
@@ -77,10 +83,20 @@ class RecordedOrigins(Origins):
             torch.enable_grad(),
             torch.autograd.set_detect_anomaly(True, check_nan=False),
             _cuts_watched(self),
+            other_form() if self._without_reentrant else called_by(self._recomputed),
             self.calls.followed(lambda: self.note_scope(self.calls.scope), lambda: self.note_scope(self.calls._scopes[-2])),
         ):
             self.note_scope(())
             return self.calls.root(*args, **kwargs)
+
+    def _recomputed(self, original: Any, *args: Any) -> Any:
+        """Runs a reentrant checkpoint: what runs without gradients in it runs again with them, so nothing is cut."""
+        self.settle()
+        self._is_recomputed, before = self._is_recomputed or has_gradient(args), self._is_recomputed
+        try:
+            return original(*args)
+        finally:
+            self._is_recomputed = before
 
     def settle(self) -> None:
         """Look at the last operation again: autograd attaches functions to results only after the operation has run."""
@@ -92,7 +108,7 @@ class RecordedOrigins(Origins):
     def saw(self, operator: str, inputs: list[Any], results: list[Any], grad_enabled: bool) -> None:
         """Record an operation that ran. Its frames are read at once, the rest when the next one runs."""
         self.settle()
-        if inputs and results:
+        if inputs and results and not self._is_recomputed:
             loses = any(tensor.requires_grad for tensor in inputs)
             self._last = (operator, inputs, results, grad_enabled, calling_frames() if loses else ())
 
@@ -115,6 +131,13 @@ class RecordedOrigins(Origins):
                     self._cuts_of_leaves.update((storage_key(tensor), cut) for tensor in needing if tensor.grad_fn is None)
                 if cuts:
                     self._cuts[id(result)] = (result, tuple(cuts))
+
+
+def untrained_of_module(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """Which parameters get no gradient, by a run that looks at each operation and its line: for the few models that lose a gradient."""
+    origins = RecordedOrigins(module, without_reentrant=True)
+    with undisturbed(module, args, kwargs):
+        return untrained_of_run(origins.run(*args, **kwargs), origins)
 
 
 VALUELESS = re.compile(r"(new|empty|zeros|ones|full|rand)_|.*_like$|(empty|zeros|ones|full|randn?)$")

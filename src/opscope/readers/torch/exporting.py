@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from opscope.errors import OpscopeError
 from opscope.readers.torch.caches import caches_registered
+from opscope.readers.torch.reentrant import TRACED, other_form
 from opscope.readers.torch.undisturbed import same_settings, same_state
 
 _SENTENCE_END = re.compile(r"(?<=[\w)\]>'\"`])\.\s+(?=[A-Z(])")
@@ -49,10 +50,15 @@ def exported_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any = N
     """The exported program, or why there is none. The program may be read only inside the context."""
     import torch
 
+    reentrant: list[Any] = []
+
     def attempt(way: _Way) -> Any:
         try:
-            with _quietly(), same_settings(), same_state(module, args, kwargs):  # export leaves fake tensors behind in some models
-                return torch.export.export(module, args, way.kwargs, dynamic_shapes=way.dynamic_shapes, strict=way.strict)
+            # export leaves fake tensors behind in some models
+            with _quietly(), same_settings(), same_state(module, args, kwargs), other_form() as found:
+                program = torch.export.export(module, args, way.kwargs, dynamic_shapes=way.dynamic_shapes, strict=way.strict)
+                reentrant[:] = found
+                return program
         except Exception as error:  # export passes on whatever the model, Dynamo or a fake tensor raises
             return error
 
@@ -62,13 +68,14 @@ def exported_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any = N
         if isinstance(result, Exception) and "DynamicCache" in str(result) and registered.enter_context(caches_registered()):
             result = attempt(asked)
         if not isinstance(result, Exception):
-            yield Exported(result, kwargs)
+            yield Exported(result, kwargs, TRACED if reentrant else "")
             return
         reason = _reason(result)
         for way in _other_ways(module, asked, result):
             program = attempt(way)
             if not isinstance(program, Exception):
                 note = f"Exported {way.words}, because torch.export refuses it otherwise ({reason})."
+                note += f" {TRACED}." if reentrant else ""
                 yield Exported(program, way.kwargs, note, added=frozenset(way.kwargs.keys() - kwargs.keys()))
                 return
         yield Exported(None, kwargs, refusal=f"torch.export failed on {module_name(module)} ({type(result).__name__}): {reason}.")

@@ -19,6 +19,7 @@ from opscope.readers.torch.input_hints import input_mistake, input_names, with_t
 from opscope.readers.torch.kept_functions import KeptFunctions, kept_functions
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
+from opscope.readers.torch.reentrant import UNSEEN
 from opscope.readers.torch.undisturbed import runs, same_settings, same_state, undisturbed
 from opscope.readers.torch.untrained import cut_parameters
 from opscope.terminal import one_line
@@ -163,7 +164,10 @@ def _joint_of_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, s
 
 
 def _traced_joint(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool, kept: KeptFunctions) -> Program:
+    import torch
+
     with (
+        torch.enable_grad(),  # whatever the caller has set: a joint graph is what training runs
         noticed(module) as checkpointed,
         exported_module(module, args, kwargs, dynamic_shapes, strict) as exported,
         same_settings(),
@@ -202,7 +206,7 @@ def _opscope_frames() -> int:
 
 
 def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
-    from opscope.readers.torch.autograd_run import RecordedOrigins
+    from opscope.readers.torch.autograd_run import RecordedOrigins, untrained_of_module
 
     shown = autograd.Options(**{name: kwargs.pop(name) for name in _SHOWN if name in kwargs})
     origins = RecordedOrigins(module)
@@ -214,6 +218,9 @@ def _autograd(module: Any, args: Any, kwargs: Any) -> Program:
         program = autograd.program_of_tensors(results, shown, origins, module_name(module))
     if program is None:
         raise OpscopeError(f"{module_name(module)} returned no tensor, so there is no autograd graph; return the tensors to differentiate")
+    notes = program.attrs.get("notes", [])
+    if UNSEEN in notes and (untrained := untrained_of_module(module, args, kwargs)):
+        return replace(program, attrs={**program.attrs, "notes": [*notes, untrained]})
     return program
 
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from opscope.errors import OpscopeError
 from opscope.program import TensorType
-from opscope.readers.torch.autograd import untrained_of_run
-from opscope.readers.torch.autograd_run import RecordedOrigins
+from opscope.readers.torch.autograd_run import untrained_of_module
 from opscope.readers.torch.flops import flop_counter
 from opscope.readers.torch.module_calls import can_be_hooked
 from opscope.readers.torch.names import first_words
@@ -101,17 +100,10 @@ def measure(module: Any, args: tuple[Any, ...] | None, kwargs: dict[str, Any] | 
             f"{first_words(error.__cause__ or error)}"
         ) from error
     if reached is not None and untrained_note(module.named_parameters(), reached, lambda tensor: ""):
-        whole.note = _untrained(module, args, kwargs or {})
+        whole.note = untrained_of_module(module, args, kwargs or {})
     whole.saved_bytes = follower.saved_bytes
     whole.flops = whole.layers[0].flops
     return whole
-
-
-def _untrained(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """A second run, which looks at each operation and its line, for the few models that lose a gradient."""
-    origins = RecordedOrigins(module)
-    with undisturbed(module, args, kwargs):
-        return untrained_of_run(origins.run(*args, **kwargs), origins)
 
 
 class RunFailed(OpscopeError):
