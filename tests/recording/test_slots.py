@@ -451,3 +451,28 @@ def test_a_sum_does_not_do_a_division_though_it_does_more_than_before() -> None:
     )
     assert ("divide.3", "reduce.2") not in links(difference)
     assert ("divide.3", "multiply.8") in links(difference)
+
+
+def _products(size: int, numbers: tuple[int, int], added_up: bool) -> str:
+    lines = []
+    for n, root in zip(numbers, (90, 91), strict=True):
+        square = f"f32[{size},{size}]{{1,0}}"
+        lines += [
+            f'%slice.{n} = f32[1,{size}]{{1,0}} slice(%x), slice={{[0:1], [0:{size}]}}, metadata={{op_name="f/slice"}}',
+            f'%reshape.{n} = f32[{size}]{{0}} reshape(%slice.{n}), metadata={{op_name="f/squeeze"}}',
+            f'%left.{n} = f32[{size}]{{0}} copy(%y), metadata={{op_name="f/left"}}',
+            f'%dot.{n} = {square} dot(%left.{n}, %reshape.{n}), lhs_contracting_dims={{}}, metadata={{op_name="f/dot"}}',
+        ]
+        if added_up:
+            lines.append(f'%all-reduce.{n} = {square} all-reduce(%dot.{n}), to_apply=%sum, metadata={{op_name="f/dot"}}')
+        lines.append(f"%transpose.{root} = {square} transpose(%{'all-reduce' if added_up else 'dot'}.{n}), dimensions={{1,0}}")
+    return "\n".join([*lines, "ROOT %tuple.99 = (f32[8], f32[8]) tuple(%transpose.90, %transpose.91)"])
+
+
+def test_products_and_what_they_take_are_told_apart_when_all_were_divided_over_devices() -> None:
+    """As spmd-partitioning does it: what a product takes did not become the product, nor what adds up the parts of that."""
+    difference = diff_passes(program(_products(8, (1, 2), False), SUM), program(_products(4, (5, 6), True), SUM), ids="names")
+    for old, new in (("1", "5"), ("2", "6")):
+        told = {(a, b) for a, b in links(difference) if a.endswith(f".{old}")}
+        same = {(f"{op}.{old}", f"{op}.{new}") for op in ("slice", "reshape", "left", "dot")}
+        assert told == same | {(f"dot.{old}", f"all-reduce.{new}")}

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from opscope.recording.match.exchanges import Exchanges, commutes
 from opscope.recording.match.indexed_program import TAGS, Side
 from opscope.recording.match.pairs import CERTAIN, FREE, Pairs
+from opscope.recording.match.parts_of_groups import told_apart
 from opscope.recording.match.passing import is_element, is_part, is_rearranged, may_change_nothing
 from opscope.recording.match.shared_sets import NONE, Nodes, SharedSets
 from opscope.recording.match.values import passed
@@ -383,8 +384,7 @@ class _Slots:
         for y, known in self._replaced.items():
             alike[known, tuple(inside[y])].append(y)
         groups = [(sorted({*known, *(x for around in inside[ys[0]] for x in inner[around])}), ys) for (known, _), ys in alike.items()]
-        by_first = sorted(groups, key=lambda group: (group[0][0], -len(group[0]), group[1]))
-        yield from (Replacement(tuple(xs), tuple(sorted(ys))) for xs, ys in by_first)
+        yield from (Replacement(xs, ys) for xs, ys in told_apart(self._pairs, groups, self._gone))
         yield from (Replacement(tuple(sorted(xs)), (y,)) for y, xs in ended.items())
 
     def _without_old_value(self, chain: list[int]) -> list[int]:
