@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from os import PathLike, fspath
@@ -66,7 +67,9 @@ def capture(obj: Any, *args: Any, **options: Any) -> Program:
     """A live object as a Program, with the groupings that analysis finds, such as the clusters of a quantized model. `inside` is the
     module of it to take: "layers.0.self_attn"."""
     part = Part(inside=options.pop("inside", None))
-    return _taken(with_clusters(capture_object(obj, *args, **options)), part)
+    program = with_clusters(capture_object(obj, *args, **options))
+    _refuse_uncalled(obj, program, part)
+    return _taken(program, part)
 
 
 def as_shown(x: Any, *inputs: Any, inside: str | None = None) -> list[Program | Recording]:
@@ -177,6 +180,20 @@ def _taken(program: Program, part: Part) -> Program:
     from opscope.analysis.inside import inside
 
     return inside(program, part.inside)
+
+
+def _refuse_uncalled(model: Any, program: Program, part: Part) -> None:
+    """A program has only the modules that were called; a torch module knows the others. Of modules with several names, a program has one,
+    and none of TorchScript."""
+    torch = sys.modules.get("torch")
+    if part.inside is None or torch is None or not isinstance(model, torch.nn.Module):
+        return
+    from opscope.analysis.inside import refuse_without_nodes
+
+    modules = list(model.named_modules(remove_duplicate=False))
+    counts = Counter(id(module) for _, module in modules)
+    names = [name for name, module in modules if counts[id(module)] == 1 and not isinstance(module, torch.jit.ScriptModule)]
+    refuse_without_nodes(program, part.inside, names)
 
 
 def _refuse_stage(source: str, part: Part) -> None:
@@ -354,7 +371,9 @@ def _programs_of(name: str, target: Any, part: Part) -> list[Program]:
             raise SourceError(f"returns a Program, which has one stage; leave out stage {part.stage!r}", name)
         return programs
     with in_source(name):
-        return [_captured(obj, inputs, part)]
+        program = _captured(obj, inputs, part)
+        _refuse_uncalled(obj, program, part)
+        return [program]
 
 
 def _captured(obj: Any, inputs: list[Any], part: Part) -> Program:

@@ -291,3 +291,45 @@ def test_arguments_of_a_module_keep_their_names() -> None:
     root.shifted = Shifted()
     (node,) = (node for node in opscope.capture(torch.fx.GraphModule(root, graph)).main if node.role == "op")
     assert (node.op, node.attrs["module"], node.attrs["direction"]) == ("Shifted", 3, "left")
+
+
+class PartlyCalled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.used, self.unused = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.tied = self.also_tied = nn.Linear(4, 4)
+        self.layers = nn.ModuleList([nn.ReLU(), nn.Sequential(nn.Tanh())])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.tied(self.layers[0](self.used(x)))
+
+
+@pytest.mark.parametrize("stage", [None, "eager"])
+def test_a_module_that_exists_and_is_not_called_is_said_to_be_so(stage: str | None) -> None:
+    """Hooks of torch say which modules are called."""
+    model, x, called = PartlyCalled(), torch.ones(2, 4), []
+    options = {} if stage is None else {"stage": stage}
+    names = {name: module for name, module in model.named_modules() if name}
+    handles = [module.register_forward_hook(lambda *_, name=name: called.append(name)) for name, module in names.items()]
+    model(x)
+    for handle in handles:
+        handle.remove()
+    assert called == ["used", "layers.0", "tied"]
+    for name in names:
+        if name in called:
+            assert opscope.capture(model, x, inside=name, **options).node_count > 0
+            continue
+        rest = "; in it are: layers.0" if name == "layers" else ""
+        with pytest.raises(OpscopeError, match=f"^module '{name}' of PartlyCalled is not called, or has no operations{rest}$"):
+            opscope.capture(model, x, inside=name, **options)
+    with pytest.raises(OpscopeError, match=r"^no module 'also_tied' in PartlyCalled"):
+        opscope.capture(model, x, inside="also_tied", **options)
+
+
+def test_a_model_that_is_loaded_by_name_says_it_too() -> None:
+    with pytest.raises(OpscopeError, match=r"module 'unused' of PartlyCalled is not called"):
+        opscope.load(f"{__name__}:made_partly_called", inside="unused")
+
+
+def made_partly_called() -> tuple[nn.Module, torch.Tensor]:
+    return PartlyCalled(), torch.ones(2, 4)

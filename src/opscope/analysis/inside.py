@@ -69,6 +69,16 @@ def is_module(program: Program, name: str) -> bool:
     return any(title == wanted or title.endswith(f".{wanted}") for title in _modules(program))
 
 
+def refuse_without_nodes(program: Program, name: str, names: Iterable[str]) -> None:
+    """Raise an error if a model has a module of this name, among `names`, of which nothing is in the program."""
+    wanted = name.replace("/", ".").strip(".")
+    if wanted not in names or is_module(program, name):
+        return
+    called = [title for title in _modules(program) if title.startswith(f"{wanted}.")]
+    rest = f"; in it are: {listed(called)}" if called else ""
+    raise OpscopeError(f"module {name!r} of {program.name} is not called, or has no operations{rest}")
+
+
 def _title(scope: Path) -> str:
     """ "model.layers.0" for ("model: LlamaModel", "layers.0: LlamaDecoderLayer")."""
     return ".".join(group.partition(": ")[0].replace("/", ".") for group in scope)
