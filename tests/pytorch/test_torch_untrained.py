@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,16 +18,12 @@ STAGES = ("forward", "joint", "autograd", "summary")
 
 
 class Model(nn.Module):
-    """Three layers, used by a function."""
+    """Three layers, for a function to use."""
 
-    def __init__(self, run: Callable[..., Any]) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.a, self.b, self.c = (nn.Linear(3, 3) for _ in range(3))
         self.register_buffer("last", torch.zeros(()))
-        self.run = run
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.run(self, x)
 
 
 def notes_at(stage: str, model: nn.Module, x: torch.Tensor) -> list[str]:
@@ -53,29 +48,32 @@ def untrained(model: nn.Module, x: torch.Tensor) -> set[str]:
     return names
 
 
-def _reentrant(model: Any, x: torch.Tensor) -> torch.Tensor:
-    return model.c(checkpoint(model.b, model.a(x), use_reentrant=True))
+class Reentrant(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.c(checkpoint(self.b, self.a(x), use_reentrant=True))
 
 
-def _reentrant_without_gradient(model: Any, x: torch.Tensor) -> torch.Tensor:
-    return model.a(x) + model.c(x) + checkpoint(model.b, x, use_reentrant=True)
+class ReentrantWithoutGradient(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.a(x) + self.c(x) + checkpoint(self.b, x, use_reentrant=True)
 
 
-def _cut_in_reentrant(model: Any, x: torch.Tensor) -> torch.Tensor:
-    return checkpoint(lambda h: model.b(h) + model.c(h).detach(), model.a(x), use_reentrant=True)
+class CutInReentrant(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return checkpoint(lambda h: self.b(h) + self.c(h).detach(), self.a(x), use_reentrant=True)
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("run", [_reentrant, _reentrant_without_gradient, _cut_in_reentrant])
-def test_parameters_in_reentrant_checkpoints_have_their_gradients(run: Any, stage: str) -> None:
-    model, x = Model(run), torch.rand(2, 3)
+@pytest.mark.parametrize("kind", [Reentrant, ReentrantWithoutGradient, CutInReentrant])
+def test_parameters_in_reentrant_checkpoints_have_their_gradients(kind: Any, stage: str) -> None:
+    model, x = kind(), torch.rand(2, 3)
     truth = untrained(model, x)
     assert set(untrained_at(stage, model, x)) == truth
     assert "apply" not in vars(CheckpointFunction), "nothing of torch stays changed"
 
 
 def test_a_joint_graph_of_a_reentrant_checkpoint_has_its_backward() -> None:
-    model, x = Model(_reentrant), torch.rand(2, 3)
+    model, x = Reentrant(), torch.rand(2, 3)
     program = opscope.capture(model, x, stage="joint")
     gradients = {node.attrs["name"] for node in program.main if node.role == "gradient" and node.inputs}
     assert gradients == {name for name, _ in model.named_parameters()}
@@ -84,7 +82,70 @@ def test_a_joint_graph_of_a_reentrant_checkpoint_has_its_backward() -> None:
 
 
 def test_an_autograd_graph_says_that_reentrant_checkpoints_hide_parameters() -> None:
-    program = opscope.capture(Model(_reentrant), torch.rand(2, 3), stage="autograd")
+    program = opscope.capture(Reentrant(), torch.rand(2, 3), stage="autograd")
     assert any(node.op.startswith("CheckpointFunctionBackward") for node in program.main), "the graph is the one that autograd has"
     assert not any("no_grad" in str(node.attrs) for node in program.main)
     assert [note for note in program.attrs["notes"] if "Reentrant checkpoints run once more" in note]
+
+
+class DetachedInPlace(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.c(self.a(x)) + self.b(x).detach_()
+
+
+class KeptAside(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.last.copy_(self.b(x).sum().detach())
+        return self.c(self.a(x))
+
+
+class ByNumpy(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.c(self.a(x)) + torch.from_numpy(self.b(x).detach().numpy())
+
+
+class AsANumber(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.c(self.a(x)) * self.b(x).sum().item()
+
+
+class AsAList(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.c(self.a(x)) * torch.tensor(self.b(x).tolist())
+
+
+class ThrownAway(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.b(x)
+        return self.c(self.a(x))
+
+
+@pytest.mark.parametrize(
+    ("kind", "why", "stages"),
+    [
+        (DetachedInPlace, "detach", STAGES),
+        (KeptAside, "detach", STAGES),
+        (ByNumpy, "detach", STAGES),
+        (AsANumber, "item", STAGES),
+        (AsAList, "tolist", ("autograd", "summary")),  # torch.export needs the length of the list
+        (ThrownAway, "not used", ("joint", "autograd", "summary")),  # a graph for inference does not say it
+    ],
+)
+def test_every_stage_names_what_cut_a_parameter_off(kind: Any, why: str, stages: tuple[str, ...]) -> None:
+    model, x = kind(), torch.rand(2, 3)
+    assert untrained(model, x) == {"b.weight", "b.bias"}
+    line = kind.forward.__code__.co_firstlineno + 1
+    reason = why if why == "not used" else f"{why}, {__file__.rpartition('/')[2]}:{line}"
+    assert {stage: untrained_at(stage, model, x) for stage in stages} == {stage: {"b.weight": reason, "b.bias": reason} for stage in stages}
+
+
+class ByData(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.c(self.a(x)) + self.b(x).data
+
+
+def test_a_joint_graph_does_not_guess_what_an_export_has_lost() -> None:
+    model, x = ByData(), torch.rand(2, 3)
+    assert untrained(model, x) == {"b.weight", "b.bias"}
+    assert notes_at("joint", model, x)[-1] == "2 of 6 parameters get no gradient: b.weight, b.bias"
+    assert {why.partition(",")[0] for why in untrained_at("autograd", model, x).values()} == {"detach"}

@@ -147,8 +147,14 @@ class AutogradReader:
         leaves = {id(function.variable): function for function in functions if getattr(function, "variable", None) is not None}
         reached = {key for key, function in leaves.items() if function not in self.without_gradient}
 
+        aside: dict[int, Cut] = {}
+        done: set[Any] = set()
+        for cut_aside in self.origins.every_cut:
+            behind = in_forward_order([cut_aside.function], done)
+            aside.update((id(function.variable), cut_aside) for function in behind if hasattr(function, "variable"))
+
         def reason(tensor: Any) -> str:
-            cut = self.cut_behind.get(leaves.get(id(tensor))) or self.origins.cut_of_leaf(tensor)
+            cut = self.cut_behind.get(leaves.get(id(tensor))) or self.origins.cut_of_leaf(tensor) or aside.get(id(tensor))
             return cut_text(cut) if cut else "not used" if self.origins.parameters else ""
 
         note = untrained_note(self.origins.parameters or self.options.parameters, reached, reason)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from opscope.program import Frame, Path
@@ -34,6 +35,7 @@ class RecordedOrigins(Origins):
         """By id of the tensor, which is kept alive so that its id is not reused."""
         self._cuts_of_leaves: dict[Any, Cut] = {}
         """By storage: a linear layer uses a view of its weight."""
+        self._every_cut: list[Cut] = []
         self._cuts_into: dict[Any, list[Cuts]] = {}
         self._numbers_only: set[Any] = set()
         self._is_recomputed = False
@@ -49,6 +51,10 @@ class RecordedOrigins(Origins):
 
     def cut_of_leaf(self, tensor: Any) -> Cut | None:
         return self._cuts_of_leaves.get(storage_key(tensor))
+
+    @property
+    def every_cut(self) -> list[Cut]:
+        return self._every_cut
 
     def note_scope(self, scope: Path) -> None:
         self._numbers.append(_next_number())
@@ -108,9 +114,32 @@ class RecordedOrigins(Origins):
     def saw(self, operator: str, inputs: list[Any], results: list[Any], grad_enabled: bool) -> None:
         """Record an operation that ran. Its frames are read at once, the rest when the next one runs."""
         self.settle()
-        if inputs and results and not self._is_recomputed:
+        if operator == "_local_scalar_dense":
+            self.note_cut("item", "item() reads the value as a number: no gradient flows back through it", inputs[0])
+        elif inputs and results and not self._is_recomputed:
             loses = any(tensor.requires_grad for tensor in inputs)
             self._last = (operator, inputs, results, grad_enabled, calling_frames() if loses else ())
+
+    def note_cut(self, by: str, why: str, tensor: Any) -> Cut | None:
+        """Record what cuts the gradient of a tensor off without a result that could show it."""
+        self.settle()
+        if not tensor.requires_grad or self._is_recomputed:
+            return None
+        cut = Cut(by, why, tensor.grad_fn, tensor.output_nr, tensor_type(tensor), calling_frames())
+        self._note_cut(cut, [tensor])
+        return cut
+
+    def _note_cut(self, cut: Cut, tensors: list[Any]) -> None:
+        self._every_cut.append(cut)
+        self._cuts_of_leaves.update((storage_key(tensor), cut) for tensor in tensors if tensor.grad_fn is None)
+
+    def detach_in_place(self, tensor: Any, detach: Callable[[], Any]) -> Any:
+        """Autograd detaches without running an operator, and afterwards the tensor no longer shows what it came from."""
+        cut = self.note_cut(*_DETACHED, tensor)
+        result = detach()
+        if cut:
+            self._cuts[id(tensor)] = (tensor, (cut,))
+        return result
 
     def _look(self, operator: str, inputs: list[Any], results: list[Any], grad_enabled: bool, frames: tuple[Frame, ...]) -> None:
         """Record results that lost their gradient, and functions that have such inputs."""
@@ -128,7 +157,7 @@ class RecordedOrigins(Origins):
                     by, why = _reason(operator, result, grad_enabled)
                     cut = Cut(by, why, needing[0].grad_fn, needing[0].output_nr, tensor_type(result), frames)
                     cuts.append(cut)
-                    self._cuts_of_leaves.update((storage_key(tensor), cut) for tensor in needing if tensor.grad_fn is None)
+                    self._note_cut(cut, needing)
                 if cuts:
                     self._cuts[id(result)] = (result, tuple(cuts))
 
@@ -140,6 +169,7 @@ def untrained_of_module(module: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return untrained_of_run(origins.run(*args, **kwargs), origins)
 
 
+_DETACHED = ("detach", "detach() takes the value out of the graph: no gradient flows back through it")
 VALUELESS = re.compile(r"(new|empty|zeros|ones|full|rand)_|.*_like$|(empty|zeros|ones|full|randn?)$")
 """Operations that use only the shape of their input."""
 
@@ -150,8 +180,8 @@ def _reason(name: str, result: Any, grad_enabled: bool) -> tuple[str, str]:
         return kind, f"{name} returns {kind}, and only floating-point and complex tensors have gradients"
     if not grad_enabled:
         return "no_grad", f"{name} ran under no_grad (or inference_mode): no gradient flows back through it"
-    if name in ("detach", "detach_", "data"):
-        return "detach", "detach() takes the value out of the graph: no gradient flows back through it"
+    if name in ("detach", "data"):
+        return _DETACHED
     return "not differentiable", f"{name} has no derivative: no gradient flows back through it"
 
 
@@ -181,6 +211,11 @@ def _cuts_watched(origins: RecordedOrigins) -> Iterator[None]:
 
     class Data(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func in (torch.Tensor.detach_, torch.detach_):
+                tensor = args[0] if args else (kwargs or {})["input"]
+                return origins.detach_in_place(tensor, partial(func, *args, **(kwargs or {})))
+            if func == torch.Tensor.tolist:  # not an operator either
+                origins.note_cut("tolist", "tolist() reads the values as numbers: no gradient flows back through it", args[0])
             result = func(*args, **(kwargs or {}))
             if func == torch.Tensor.data.__get__:
                 origins.saw("data", [args[0]], [result], True)

@@ -39,6 +39,11 @@ class Origins:
         """The parameters of the module that ran, by name."""
         return []
 
+    @property
+    def every_cut(self) -> list[Cut]:
+        """All cuts, those too that nothing which was returned depends on."""
+        return []
+
     def cut_of_leaf(self, tensor: Any) -> Cut | None:
         """What cut the gradient right at a leaf, before any function used it."""
         return None

@@ -17,6 +17,8 @@ _MOST_NAMED = 5
 _NOT_USED = "not used"
 _FUNCTION = "autograd.function"
 """What Dynamo calls the source of operations in such a function."""
+_CUTS = {"detach": "detach", "detach_": "detach", "item": "item", "_local_scalar_dense": "item"}
+"""Operations without a gradient, and what cuts it off there."""
 _APPLIED = re.compile(r"(\w+)\.apply\(")
 
 
@@ -56,18 +58,18 @@ def _cut_at(by: str, frames: tuple[Frame, ...]) -> str:
 
 def _cut_in_graph(placeholder: Any) -> str:
     """What cuts off the gradient of a parameter in an exported graph: the first detach, region without gradients, or type without gradients
-    (such as int64) that its value reaches. A parameter that nothing uses is not used."""
-    if not placeholder.users:
-        return _NOT_USED
+    (such as int64) that its value reaches. A parameter that no result depends on is not used."""
+    is_returned = False
     waiting, visited = deque(placeholder.users), set(placeholder.users)
     while waiting:
         node = waiting.popleft()
+        is_returned = is_returned or node.op == "output"
         if cut := _cuts(node) or ("" if _has_gradient(node) else _kinds(node)[0]):
             return _cut_at(cut, frames_of_text(_trace(node)))
         fresh = [user for user in node.users if user not in visited]
         visited.update(fresh)
         waiting.extend(fresh)
-    return ""
+    return "" if is_returned else _NOT_USED
 
 
 def untrained_in(exported: Any, trained: set[str]) -> list[str]:
@@ -77,7 +79,14 @@ def untrained_in(exported: Any, trained: set[str]) -> list[str]:
     unknown = _through_functions(exported.graph, {node for tensor, node in parameters.values() if tensor.requires_grad})
     known = {id(tensor) for name, (tensor, node) in parameters.items() if name in trained or node in unknown.nodes}
     named = ((name, tensor) for name, (tensor, _) in parameters.items())
-    note = untrained_note(named, known, lambda tensor: _cut_in_graph(by_id[id(tensor)]))
+    # strict export makes a fake constant of `h.data`, and the graph no longer says what h comes from
+    is_whole = not any(type(each).__name__ == "FakeTensor" for each in exported.constants.values())
+
+    def reason(tensor: Any) -> str:
+        why = _cut_in_graph(by_id[id(tensor)])
+        return why if is_whole or why != _NOT_USED else ""
+
+    note = untrained_note(named, known, reason)
     names = [name for name, (_, node) in parameters.items() if node in unknown.nodes]
     return [each for each in (note, unknown.note(names)) if each]
 
@@ -152,11 +161,11 @@ def _with_gradient(graph: Any, through_functions: bool = False) -> set[Any]:
 
 
 def _cuts(node: Any) -> str:
-    """What cuts gradients off at this node: "detach", "no_grad", or nothing."""
+    """What cuts gradients off at this node: "detach", "item", "no_grad", or nothing."""
     operation = str(node.target).removeprefix("aten.").partition(".")[0] if node.op == "call_function" else ""
     if operation == "wrap_with_set_grad_enabled":
         return "" if node.args[0] else "no_grad"
-    return "detach" if operation in ("detach", "detach_") else ""
+    return _CUTS.get(operation, "")
 
 
 def _has_gradient(node: Any) -> bool:
