@@ -113,6 +113,21 @@ def test_as_xla_equals_xla_where_ours_is_higher(compiled: bool) -> None:
 
 
 @pytest.mark.frameworks
+@pytest.mark.parametrize("compiled", [False, True], ids=["lowered", "compiled"])
+def test_as_xla_takes_the_most_of_any_branch_for_transcendentals_and_for_others(compiled: bool) -> None:
+    """One branch has only exponentials, the other only products."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    lowered = jax.jit(lambda x: jax.lax.cond(x.sum() > 0, lambda x: jnp.exp(x), lambda x: x * x * x, x)).lower(jnp.ones((4, 16)))
+    stage = lowered.compile() if compiled else lowered
+    xla = stage.cost_analysis()
+    program = capture_object(lowered, stage="optimized" if compiled else "hlo")
+    info = info_of(program, as_xla=True)
+    assert xla["transcendentals"] == info.transcendentals == 4 * 16
+    assert info.flops == xla["flops"] + xla["transcendentals"]
+
+
+@pytest.mark.frameworks
 @pytest.mark.parametrize(
     "call", ["triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE", "cholesky(a), lower=true"]
 )

@@ -228,7 +228,10 @@ class CostModel:
     def _control_flow(self, graph: Graph, node: Node, control: Control, bodies: list[Cost]) -> Cost:
         """The cost of a call, loop or conditional, which is all in its bodies."""
         if control == "cond":
-            return Cost(*map(max, zip(*bodies, strict=True)))
+            most = Cost(*map(max, zip(*bodies, strict=True)))
+            if self.as_xla:  # it has transcendentals apart from FLOPs, each as the most of any branch
+                most = most._replace(flops=max([body.flops - body.transcendentals for body in bodies], default=0) + most.transcendentals)
+            return most
         once = _sum(bodies)
         if control not in LOOPS or self.as_xla:
             return once
