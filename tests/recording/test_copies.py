@@ -462,3 +462,29 @@ def test_a_constant_value_is_not_copied_from_the_body_of_another_loop() -> None:
     found = links(diff_passes(before, after, ids="names"))
     assert not {(a, b) for a, b in found if a in ("convert.1", "b.1") and b in ("convert.4", "convert.5", "b.4")}
     assert {("convert.2", "convert.4"), ("convert.2", "convert.5")} <= found
+
+
+def test_what_a_fusion_takes_tells_which_of_two_equal_branches_it_contains() -> None:
+    """The other branch is gone. Both begin with a parameter, and that of the fusion has the number of the wrong one."""
+    before = program("""%exp.1 = f32[8]{0} exponential(%x)
+                        %neg.1 = f32[8]{0} negate(%exp.1)
+                        %exp.2 = f32[8]{0} exponential(%y)
+                        %neg.2 = f32[8]{0} negate(%exp.2)
+                        ROOT %t = (f32[8]{0}, f32[8]{0}) tuple(%neg.1, %neg.2)""")
+    fused = """%g (q: f32[8]) -> f32[8] {
+  %q = f32[8]{0} parameter(0)
+  %exp.5 = f32[8]{0} exponential(%q)
+  ROOT %neg.5 = f32[8]{0} negate(%exp.5)
+}
+
+"""
+    after = program(
+        f"""%zero = f32[] constant(0)
+            %zeros = f32[8]{{0}} broadcast(%zero), dimensions={{}}
+            {fusion("fusion.3", "y", "g")}
+            ROOT %t = (f32[8]{{0}}, f32[8]{{0}}) tuple(%zeros, %fusion.3)""",
+        fused,
+    )
+    difference = diff_passes(before, after, ids="names")
+    assert [{id for _, id in each.old} for each in difference.fusions] == [{"exp.2", "neg.2"}]
+    assert {("exp.2", "exp.5"), ("neg.2", "neg.5")} <= links(difference)

@@ -123,6 +123,11 @@ class Pairs:
                 if name[operand] != FREE and self.evidence[name[operand]] in CERTAIN:
                     stayed.add(name[operand])
                     known = True
+                elif self.across and side.nodes[operand].is_argument:  # a parameter of a new fusion is what its caller passes
+                    passed = self._sources_of(side).of(operand * TAGS) // TAGS
+                    if passed != operand:
+                        operand = passed
+                        continue
                 if len(side.operands[operand]) != 1 or not is_view(side.nodes[operand].op):
                     break
                 operand = side.operands[operand][0] // TAGS
@@ -274,11 +279,14 @@ class Pairs:
 
     def _mark_computed(self, edge_a: int, edge_b: int) -> None:
         """Raise the score of what computes two operands, in other graphs: behind parameters, and inside calls."""
-        if self._computed is None:
-            self._computed = Sources(self.a), Sources(self.b)
-        one, other = self._computed[0].of(edge_a), self._computed[1].of(edge_b)
+        one, other = self._sources_of(self.a).of(edge_a), self._sources_of(self.b).of(edge_b)
         if (one, other) != (edge_a, edge_b) and one % RESULTS == other % RESULTS:
             self._mark(one // TAGS, other // TAGS, by_user=True)
+
+    def _sources_of(self, side: Side) -> Sources:
+        if self._computed is None:
+            self._computed = Sources(self.a), Sources(self.b)
+        return self._computed[0 if side is self.a else 1]
 
     def _spread_to_users(self, users_a: list[int], users_b: list[int]) -> None:
         if not users_a or not users_b:
