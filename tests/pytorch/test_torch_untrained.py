@@ -149,3 +149,28 @@ def test_a_joint_graph_does_not_guess_what_an_export_has_lost() -> None:
     assert untrained(model, x) == {"b.weight", "b.bias"}
     assert notes_at("joint", model, x)[-1] == "2 of 6 parameters get no gradient: b.weight, b.bias"
     assert {why.partition(",")[0] for why in untrained_at("autograd", model, x).values()} == {"detach"}
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("stage", ["joint", "autograd"])
+def test_what_is_trained_does_not_depend_on_the_mode_of_the_caller(stage: str, mode: Any) -> None:
+    model, x = ThrownAway(), torch.rand(2, 3)
+    truth = untrained(model, x)
+    with mode():
+        assert set(untrained_at(stage, model, x)) == truth
+        assert not torch.is_grad_enabled()
+        assert torch.is_inference_mode_enabled() == (mode is torch.inference_mode)
+
+
+def test_a_joint_graph_of_an_exported_program_does_not_depend_on_it_either() -> None:
+    exported = torch.export.export(nn.Linear(3, 3), (torch.rand(2, 3),))
+    with torch.no_grad():
+        program = opscope.capture(exported, stage="joint")
+    assert {node.attrs["name"] for node in program.main if node.role == "gradient" and node.inputs} == {"weight", "bias"}
+
+
+def test_a_joint_graph_of_a_frozen_model_says_why_it_has_no_backward() -> None:
+    model, x = ThrownAway().requires_grad_(False), torch.rand(2, 3)
+    assert not model(x).requires_grad
+    assert notes_at("joint", model, x) == ["No parameter or input requires a gradient, so there is no backward."]
+    assert notes_at("joint", model, x.requires_grad_()) == []

@@ -11,7 +11,7 @@ from typing import Any
 
 from opscope.program import Frame, Path
 from opscope.readers.torch.autograd import untrained_of_run
-from opscope.readers.torch.modes import entered
+from opscope.readers.torch.modes import entered, gradients_on
 from opscope.readers.torch.module_calls import ModuleCalls
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.origins import Cut, Cuts, Origins
@@ -86,7 +86,7 @@ class RecordedOrigins(Origins):
         import torch
 
         with (
-            torch.enable_grad(),
+            gradients_on(),
             torch.autograd.set_detect_anomaly(True, check_nan=False),
             _cuts_watched(self),
             other_form() if self._without_reentrant else called_by(self._recomputed),

@@ -10,7 +10,9 @@ from opscope.program import BACKWARD, DIRECTION_ATTR, Link, Program, ProgramBuil
 from opscope.readers.torch.export import about_ranges, own_result_names, signature_of
 from opscope.readers.torch.fx import FxGraphReader, Operands, Placeholder, Signature
 from opscope.readers.torch.kept_functions import KeptFunctions
+from opscope.readers.torch.modes import gradients_on
 from opscope.readers.torch.names import about_modules
+from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.opaque_backward import custom_operators, opaque_backward
 from opscope.readers.torch.untrained import untrained_in
 
@@ -41,7 +43,7 @@ def traced_joint(
     if args is None or exported.range_constraints:
         args, kwargs = _fake_inputs(exported)
     opaque = ""
-    with ExitStack() as tracing:
+    with gradients_on(), ExitStack() as tracing:
         try:
             try:
                 with ExitStack() as first:
@@ -66,10 +68,15 @@ def traced_joint(
         reader.result_names = own_result_names(exported)
         reader.read(graph.nodes)
         program.attrs.update(about_modules(reader.owners.classes))
-        notes = [note for note in (*untrained_in(exported, reader.trained), opaque) if note]
+        frozen = "" if _needs_gradient(exported, args, kwargs) else "No parameter or input requires a gradient, so there is no backward."
+        notes = [note for note in (*untrained_in(exported, reader.trained), opaque, frozen) if note]
         if notes:
             program.attrs["notes"] = notes
         return joint.graph_module, program.build()
+
+
+def _needs_gradient(exported: Any, args: Any, kwargs: Any) -> bool:
+    return any(tensor.requires_grad for tensor in (*exported.parameters(), *(each for _, each in tensors([args, kwargs]))))
 
 
 def _why(error: Exception) -> str:

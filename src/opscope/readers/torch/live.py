@@ -17,6 +17,7 @@ from opscope.readers.torch.checkpointed import CHECKPOINTED, noticed
 from opscope.readers.torch.exporting import WITHOUT_CACHE, exported_module, module_name, refuse_lazy, takes
 from opscope.readers.torch.input_hints import input_mistake, input_names, with_tensors
 from opscope.readers.torch.kept_functions import KeptFunctions, kept_functions
+from opscope.readers.torch.modes import gradients_on
 from opscope.readers.torch.names import first_words
 from opscope.readers.torch.nested import tensors
 from opscope.readers.torch.reentrant import UNSEEN
@@ -164,10 +165,8 @@ def _joint_of_module(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, s
 
 
 def _traced_joint(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool, kept: KeptFunctions) -> Program:
-    import torch
-
     with (
-        torch.enable_grad(),  # whatever the caller has set: a joint graph is what training runs
+        gradients_on(),
         noticed(module) as checkpointed,
         exported_module(module, args, kwargs, dynamic_shapes, strict) as exported,
         same_settings(),

@@ -1,4 +1,4 @@
-"""Dispatch modes that see operators of higher order, such as torch.cond."""
+"""Dispatch modes that see operators of higher order, such as torch.cond, and the mode in which gradients are recorded."""
 
 from __future__ import annotations
 
@@ -28,3 +28,12 @@ def entered(mode: Any) -> Iterator[None]:
 
 def _asked(operator: Any, mode: Any, *args: Any, **kwargs: Any) -> Any:
     return mode.__torch_dispatch__(operator, (), args, kwargs)
+
+
+@contextmanager
+def gradients_on() -> Iterator[None]:
+    """Gradients are recorded, whatever the caller has set: what is shown is what training runs."""
+    import torch
+
+    with torch.inference_mode(False), torch.enable_grad():
+        yield
