@@ -5,6 +5,7 @@ The truth is what JAX makes of a plain function that calls the same object."""
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from typing import Any
 
@@ -199,3 +200,10 @@ def test_filter_jit_of_a_module_donates_its_weights_with_the_rest() -> None:
     for donate, donated in (("all", ["args[0].weight", "args[1]"]), ("all-except-first", ["args[0].weight"]), ("none", [])):
         program = opscope.capture(eqx.filter_jit(module, donate=donate), X)
         assert [node.attrs["path"] for node in program.main.parameters if node.attrs.get("donated")] == donated
+
+
+def test_what_cannot_be_donated_is_not_warned_of() -> None:
+    """Equinox does not warn of it either."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opscope.capture(eqx.filter_jit(loss, donate="all"), W, X, stage="hlo")

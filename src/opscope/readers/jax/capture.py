@@ -7,6 +7,7 @@ form) or `optimized` (what XLA compiled it to).
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -65,7 +66,11 @@ def capture(
         traced = _trace(function, args, kwargs, static_argnums, static_argnames, donate_argnums, donated)
     if stage in (None, "jaxpr"):
         return read_jaxpr(traced.jaxpr, _name_of(traced, function), _arguments(traced, (args, kwargs)), roles)
-    return _lowered(traced.lower(), str(stage), compiler_options)
+    with warnings.catch_warnings():
+        if donated:  # by `eqx.filter_jit`, which says itself what of it could not be used, if it is to
+            warnings.filterwarnings("ignore", message="Some donated buffers were not usable")
+        lowered = traced.lower()
+    return _lowered(lowered, str(stage), compiler_options)
 
 
 def _needs_inputs(function: Callable[..., Any]) -> bool:
