@@ -423,3 +423,23 @@ def test_a_backward_function_that_reads_data_is_one_operation() -> None:
         (note,) = program.attrs["notes"]
         assert note.startswith("AOTAutograd cannot trace the backward function of opscope_test.experts, so it is one operation here")
         assert not hasattr(torch.ops.opscope_test, "experts_backward")
+
+
+@pytest.mark.parametrize("name", ["code", "graph", "meta"])
+def test_a_submodule_with_a_name_of_fx_is_refused_in_one_line(name: str) -> None:
+    """torch.export itself cannot make a module again of what it exported."""
+
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            setattr(self, name, nn.Linear(4, 4))
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return getattr(self, name)(x)
+
+    x = torch.rand(2, 4)
+    with pytest.raises(RuntimeError, match="nonexistent attribute"):
+        torch.export.export(Named(), (x,)).module()
+    with pytest.raises(opscope.OpscopeError, match=f"a submodule named '{name}'.*rename it, or use stage='autograd'"):
+        opscope.capture(Named(), x, stage="joint")
+    assert opscope.capture(Named(), x, stage="autograd").node_count > 1

@@ -94,10 +94,27 @@ def _why(error: Exception) -> str:
 def plain_module(exported: Any) -> Any:
     """The exported graph as a module whose parameters are attributes, without the guards that would check the inputs."""
     try:
-        module = exported.module(check_guards=False)
-    except TypeError:  # older versions of torch have no such guards
-        module = exported.module()
+        try:
+            module = exported.module(check_guards=False)
+        except TypeError:  # older versions of torch have no such guards
+            module = exported.module()
+    except Exception as error:
+        if not (taken := _taken_name(exported)):
+            raise
+        raise OpscopeError(
+            f"torch.export cannot make a module again of a model with a submodule named {taken!r}, a name that fx graphs use themselves; "
+            "rename it, or use stage='autograd'"
+        ) from error
     return _with_constants_as_buffers(module)
+
+
+def _taken_name(exported: Any) -> str:
+    """The first submodule with the name of an attribute that every module of fx has, such as "code" or "graph"."""
+    import torch
+
+    plain = torch.fx.GraphModule({}, torch.fx.Graph())
+    names = (name.partition(".")[0] for name in (*exported.state_dict, *exported.constants) if "." in name)
+    return next((name for name in names if hasattr(plain, name)), "")
 
 
 def _with_constants_as_buffers(module: Any) -> Any:
