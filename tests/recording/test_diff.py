@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.compared import compared, links
 from support.hlo_texts import AFTER, BEFORE, parse, renamed
 from test_xla_dump import gpu_dump as gpu_dump  # a fixture
 
@@ -350,3 +351,22 @@ condition {
     assert diff(parse(before), parse(after)).fusions == ()
     filled = after.replace("ROOT most = f32[4] maximum(p, zs)", "ROOT most = f32[4] broadcast(z), dimensions={}")
     assert [id for _, id in diff(parse(before), parse(filled)).fusions[0].old] != []
+
+
+def test_a_folded_constant_is_not_an_equal_one_of_another_operation() -> None:
+    """As constant folding does it: each converted constant becomes a new one, and those of two operations have one number."""
+    lines = """%c.1 = {0} constant(3), metadata={{op_name="jit(f)/lt"}}
+               %convert.2 = f32[] convert(%c.1), metadata={{op_name="jit(f)/lt"}}"""
+    before = f"""{lines.format("bf16[]")}
+                 %b.3 = f32[8]{{0}} broadcast(%convert.2), dimensions={{}}
+                 %mul.4 = f32[8]{{0}} multiply(%x, %b.3)
+                 %c.5 = s32[] constant(3)
+                 %convert.6 = bf16[] convert(%c.5), metadata={{op_name="jit(f)/jit(clip)/convert"}}
+                 ROOT %t = (f32[8]{{0}}, bf16[]) tuple(%mul.4, %convert.6)"""
+    after = """%c.7 = f32[] constant(3), metadata={op_name="jit(f)/lt"}
+               %b.3 = f32[8]{0} broadcast(%c.7), dimensions={}
+               %mul.4 = f32[8]{0} multiply(%x, %b.3)
+               %c.8 = bf16[] constant(3), metadata={op_name="jit(f)/jit(clip)/convert"}
+               ROOT %t = (f32[8]{0}, bf16[]) tuple(%mul.4, %c.8)"""
+    found = links(compared(before, after))
+    assert ("c.1", "c.8") not in found and ("convert.6", "c.8") in found

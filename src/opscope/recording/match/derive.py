@@ -300,8 +300,11 @@ class _Constants:
             waiting = self._waiting[work, home, stays] = pairs.free_a(among)[::-1]
         if waiting:
             last = len(waiting) - 1
-            at = next((i for i in range(last, max(-1, last - _MOST_CANDIDATES), -1) if place_a[waiting[i]] == place_b[y]), last)
-            return waiting.pop(at)
+            near = range(last, max(-1, last - _MOST_CANDIDATES), -1)
+            if (at := next((i for i in near if place_a[waiting[i]] == place_b[y]), FREE)) == FREE:
+                at = next((i for i in near if not (stays and pairs.labels.elsewhere(waiting[i], y))), FREE)
+            if at != FREE:
+                return waiting.pop(at)
         if stays:  # beside one that stays in the same graph, an equal constant is a new one
             return FREE
         here = graphs.get(home, [])
