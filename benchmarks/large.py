@@ -3,10 +3,10 @@
     python benchmarks/large.py [--nodes 1000000] [--page FILE] [--keep]
 
 The program is the training step of `training_graph.py` as HLO text, with the scopes that JAX writes, so that reading, the links from
-backward to forward and the groups have all their work. Prints the time, CPU time and peak memory of `opscope export`, the time to the
-first picture and of Flatten, and the frames while panning and zooming over every box. Other work on the machine makes the times longer,
-but hardly the CPU times beside them (those of Flatten also have what garbage collection does on other cores). `--page` measures a page
-that was exported before, and not its export. A figure that misses its target is printed with it.
+backward to forward and the groups have all their work. Prints the time, CPU time and peak memory of `opscope export`, for a picture and
+for a page, the time to the first picture and of Flatten, and the frames while panning and zooming over every box. Other work on the
+machine makes the times longer, but hardly the CPU times beside them (those of Flatten also have what garbage collection does on other
+cores). `--page` measures a page that was exported before, and not its export. A figure that misses its target is printed with it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -53,7 +53,11 @@ def main() -> None:
     figures = []
     with tempfile.TemporaryDirectory() as directory:
         page = arguments.page or Path(directory, "page.html")
-        exported = () if arguments.page else export(hlo_file(arguments.nodes), page, arguments.nodes)
+        exported: Iterable[Figure] = ()
+        if not arguments.page:
+            source = hlo_file(arguments.nodes)
+            picture = export("export of a picture", source, Path(directory, "picture.svg"), arguments.nodes)
+            exported = chain(picture, export("export", source, page, arguments.nodes))
         for figure in chain(exported, view(page.resolve(), arguments.nodes)):
             missed = f" (MISSED: target {figure.target})" if figure.met is False else ""
             print(f"{figure.name:28} {figure.value:10.2f} {figure.unit}{missed}", flush=True)
@@ -115,14 +119,15 @@ def op_name(node: Node, op: str) -> str:
     return "/".join(["jit(train)", *first, *rest, op])
 
 
-def export(source: Path, target: Path, nodes: int) -> Iterator[Figure]:
+def export(name: str, source: Path, target: Path, nodes: int) -> Iterator[Figure]:
     command = [sys.executable, "-m", "opscope", "export", str(source), "-o", str(target)]
     printed = subprocess.run([sys.executable, "-c", _MEASURED, *command], check=True, capture_output=True, text=True).stdout
     seconds, cpu, peak = json.loads(printed.splitlines()[-1])
-    yield Figure("export", seconds, "s", "", nodes, at_most=15)
-    yield Figure("export, CPU", cpu, "s", "", nodes)
-    yield Figure("export, peak memory", peak, "GB", "", nodes, at_most=1.5)
-    yield Figure("page", target.stat().st_size / 1e6, "MB", "", nodes)
+    yield Figure(name, seconds, "s", "", nodes, at_most=15)
+    yield Figure(f"{name}, CPU", cpu, "s", "", nodes)
+    yield Figure(f"{name}, peak memory", peak, "GB", "", nodes, at_most=1.5)
+    if target.suffix == ".html":
+        yield Figure("page", target.stat().st_size / 1e6, "MB", "", nodes)
 
 
 def view(target: Path, nodes: int) -> Iterator[Figure]:
