@@ -174,3 +174,18 @@ def test_a_joint_graph_of_a_frozen_model_says_why_it_has_no_backward() -> None:
     assert not model(x).requires_grad
     assert notes_at("joint", model, x) == ["No parameter or input requires a gradient, so there is no backward."]
     assert notes_at("joint", model, x.requires_grad_()) == []
+
+
+class Written(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            self.last.add_(self.b(x).sum())
+        return self.c(self.a(x).detach())
+
+
+def test_a_parameter_whose_value_goes_to_a_buffer_is_not_called_unused() -> None:
+    model, x = Written(), torch.rand(2, 3)
+    assert untrained(model, x) == {"a.weight", "a.bias", "b.weight", "b.bias"}
+    with torch.inference_mode():
+        notes = notes_at("forward", model, x)
+    assert "detach" in notes[0] and "not used" not in notes[0]

@@ -58,18 +58,23 @@ def _cut_at(by: str, frames: tuple[Frame, ...]) -> str:
 
 def _cut_in_graph(placeholder: Any) -> str:
     """What cuts off the gradient of a parameter in an exported graph: the first detach, region without gradients, or type without gradients
-    (such as int64) that its value reaches. A parameter that no result depends on is not used."""
-    is_returned = False
+    (such as int64) that its value reaches. A parameter that no result and nothing written depends on is not used."""
+    is_needed = False
     waiting, visited = deque(placeholder.users), set(placeholder.users)
     while waiting:
         node = waiting.popleft()
-        is_returned = is_returned or node.op == "output"
+        is_needed = is_needed or node.op == "output" or _writes(node)
         if cut := _cuts(node) or ("" if _has_gradient(node) else _kinds(node)[0]):
             return _cut_at(cut, frames_of_text(_trace(node)))
         fresh = [user for user in node.users if user not in visited]
         visited.update(fresh)
         waiting.extend(fresh)
-    return "" if is_returned else _NOT_USED
+    return "" if is_needed else _NOT_USED
+
+
+def _writes(node: Any) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and bool(schema.is_mutable)
 
 
 def untrained_in(exported: Any, trained: set[str]) -> list[str]:
