@@ -189,3 +189,17 @@ def test_a_parameter_whose_value_goes_to_a_buffer_is_not_called_unused() -> None
     with torch.inference_mode():
         notes = notes_at("forward", model, x)
     assert "detach" in notes[0] and "not used" not in notes[0]
+
+
+class WrittenInPlace(Model):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        sums = torch.zeros(2, 3)
+        sums[0] = self.b(x)[0]
+        return sums + self.a(x) + self.c(x).detach()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_gradient_through_what_is_written_in_place_arrives(stage: str) -> None:
+    model, x = WrittenInPlace(), torch.rand(2, 3)
+    assert untrained(model, x) == {"c.weight", "c.bias"}
+    assert notes_at(stage, model, x)[0].startswith("2 of 6 parameters get no gradient: c.weight (detach")

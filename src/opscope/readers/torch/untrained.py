@@ -103,7 +103,9 @@ def cut_parameters(exported: Any) -> list[str]:
     parameters = _parameters(exported)
     if all(node in reached or _cut_in_graph(node) in ("", _NOT_USED) for _, node in parameters.values()):
         return []
-    return untrained_in(exported, {name for name, (_, node) in parameters.items() if node in reached})
+    # what writes in place has no user, so a graph for inference does not show every way of a gradient
+    trained = {name for name, (_, node) in parameters.items() if node in reached or not _cut_in_graph(node)}
+    return untrained_in(exported, trained)
 
 
 class _Unknown(NamedTuple):
