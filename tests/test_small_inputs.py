@@ -407,7 +407,7 @@ def test_loops_that_state_more_runs_than_any_machine_does_are_of_unknown_cost(tm
 
 
 OWN_DATA = {
-    "analysis/derivatives.py", "cli/side_by_side.py", "render/draw/host.py", "render/draw/picture.py", "render/history.py",
+    "analysis/derivatives.py", "child.py", "cli/side_by_side.py", "render/draw/host.py", "render/draw/picture.py", "render/history.py",
     "render/panel_picture.py", "render/saved.py", "render/search_passes.py", "render/wire/program.py",
 }  # fmt: skip
 """Modules that decode only what opscope has written itself a moment before, or what comes with it."""
