@@ -1,5 +1,6 @@
 /** The viewer: one function and no globals, so that a page can have several. */
 import { render } from "preact";
+import type { Camera, Rect } from "../core/base/camera";
 import { ADDRESS_OPTIONS, type AddressOption } from "../core/program/options";
 import type { ViewOptions } from "../core/program/viewOptions";
 import { loadFonts } from "./fonts";
@@ -9,6 +10,7 @@ import { Session } from "./session";
 import { colourOf, startingAt, type ViewState } from "./state/view";
 import dockCss from "./dock/dock.css";
 import css from "./style.css";
+import panesCss from "./timeline/panes.css";
 import timelineCss from "./timeline/timeline.css";
 
 /** The state as scripts and tests see it. */
@@ -23,6 +25,8 @@ export interface ViewerState {
   readonly edges: number;
   readonly selection: readonly string[];
   readonly selectedNode: string | null;
+  /** Where the box that was selected last is in its pane. */
+  readonly selectedAt: Rect | null;
   readonly expanded: readonly string[];
   readonly pass: number | null;
   readonly passMode: string;
@@ -33,6 +37,8 @@ export interface ViewerState {
     readonly boxes: number;
     readonly selection: readonly string[];
     readonly selectedNode: string | null;
+    readonly selectedAt: Rect | null;
+    readonly camera: Camera;
   }[];
   readonly query: string;
   readonly matches: number | null;
@@ -45,7 +51,7 @@ export interface ViewerState {
   readonly options: Pick<ViewOptions, AddressOption>;
   /** The panels that are open. */
   readonly panels: readonly string[];
-  readonly camera: { readonly x: number; readonly y: number; readonly scale: number };
+  readonly camera: Camera;
   readonly remarks: readonly string[];
   readonly lastViewMs: number | null;
   readonly lastLayoutMs: number | null;
@@ -68,7 +74,7 @@ const SMALL = 1000;
 export function mount(element: HTMLElement, options: SessionOptions): Viewer {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css + timelineCss + dockCss);
+  sheet.replaceSync(css + timelineCss + panesCss + dockCss);
   root.adoptedStyleSheets = [sheet];
   const holder = document.createElement("div");
   holder.style.height = "100%";
@@ -106,6 +112,15 @@ function expandedIn({ shown }: Session): string[] {
   return shown ? Array.from(shown.result.open.keys(), (box) => shown.scene.key[box]).filter((_, box) => shown.result.open[box]) : [];
 }
 
+function selectedAt({ shown, stage }: Session): Rect | null {
+  const item = stage?.selected.at(-1);
+  return stage && shown && item !== undefined ? stage.onScreen(shown.rect(item)) : null;
+}
+
+function cameraOf({ stage }: Session): Camera {
+  return stage?.camera ?? { x: 0, y: 0, scale: 1 };
+}
+
 function describe(session: Session): ViewerState {
   const { view, shown, program, problem } = session;
   return {
@@ -119,6 +134,7 @@ function describe(session: Session): ViewerState {
     edges: shown?.scene.edgeCount ?? 0,
     selection: view.selection,
     selectedNode: session.about.node?.id ?? null,
+    selectedAt: selectedAt(session),
     expanded: expandedIn(session),
     pass: session.timeline.row?.number ?? null,
     passMode: session.panes.sideBySide ? "side by side" : session.timeline.mode,
@@ -130,6 +146,8 @@ function describe(session: Session): ViewerState {
       expanded: expandedIn(each),
       selection: each.view.selection,
       selectedNode: each.about.node?.id ?? null,
+      selectedAt: selectedAt(each),
+      camera: cameraOf(each),
     })),
     query: view.query,
     matches: session.finder.result?.total ?? null,
@@ -140,7 +158,7 @@ function describe(session: Session): ViewerState {
     theme: session.theme.name,
     options: Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, view[name]])) as unknown as Pick<ViewOptions, AddressOption>,
     panels: session.openPanels.names,
-    camera: session.stage?.camera ?? { x: 0, y: 0, scale: 1 },
+    camera: cameraOf(session),
     remarks: shown?.result.remarks ?? [],
     lastViewMs: shown?.result.viewMs ?? null,
     lastLayoutMs: shown?.result.layoutMs ?? null,

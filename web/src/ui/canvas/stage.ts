@@ -70,6 +70,8 @@ export class Stage {
   chosenEdge = -1;
   hovered: Picked | undefined;
   hits: Int32Array = new Int32Array(0);
+  /** What is to fit into the screen; by default the picture. */
+  extent: Rect | undefined;
   /** How often the camera has been moved; not by another room for the same picture. */
   moves = 0;
   /** The system asks for reduced motion. */
@@ -175,7 +177,7 @@ export class Stage {
     this.flight = this.endFlight();
     this.motion = this.endMotion();
     const { place, look } = how;
-    this.aim = undefined;
+    this.aim = this.extent = undefined;
     if (place) this.aim = () => this.cameraAt(place);
     else if (how.anchor) this.camera = this.anchored(shown, how.anchor.item, how.anchor.screen);
     else if (how.title) this.camera = this.withTitleAt(shown, how.title.item, how.title.at);
@@ -198,11 +200,11 @@ export class Stage {
 
   private initialAim(shown: Shown): () => Camera {
     const named = this.selected.length === 1 ? shown.rect(this.selected[0]) : undefined;
-    return () => initialCamera(shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named, this.hint);
+    return () => initialCamera(this.extent ?? shown.bounds, shown.first, shown.scene.direction, this.width, this.height, named, this.hint);
   }
 
   private fitted(shown: Shown): Camera {
-    return fitWhole(shown.bounds, this.width, this.height, this.hint);
+    return fitWhole(this.extent ?? shown.bounds, this.width, this.height, this.hint);
   }
 
   /** The page has changed around the picture, and hints reach this far into it: a picture that fits stays clear of them. */
@@ -214,7 +216,7 @@ export class Stage {
     this.draw();
   }
 
-  private aimAgain(): void {
+  aimAgain(): void {
     if (!this.aim) return;
     this.flight = this.endFlight();
     this.camera = this.aim();
@@ -493,7 +495,6 @@ export class Stage {
   }
 
   private wholeSight(shown: Shown): Sight {
-    const camera = fit(shown.bounds, this.width, this.height);
-    return withMargin({ camera, width: this.width, height: this.height, ratio: this.ratio });
+    return withMargin({ ...this.sight, camera: fit(shown.bounds, this.width, this.height) });
   }
 }

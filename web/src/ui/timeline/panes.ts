@@ -7,6 +7,7 @@ import type { SessionOptions } from "../options";
 import type { Session } from "../session";
 import type { PanePlace, ViewState } from "../state/view";
 import { alike, asOpen, sharedBy } from "./alike";
+import { Lockstep } from "./lockstep";
 
 export const MOST_PANES = 3;
 
@@ -28,6 +29,8 @@ export class Panes {
   private readonly lastNode = new WeakMap<Session, NodeFacts | undefined>();
   private stepping = false;
   private restoring = false;
+  /** Moves before and after together, while they are side by side. */
+  private lockstep: Lockstep | undefined;
   /** The pass that each session showed last. */
   private readonly lastPass = new WeakMap<Session, number>();
   /** What each session with a picture showed last. */
@@ -68,6 +71,10 @@ export class Panes {
   close(pane: Pane): void {
     this.list = this.list.filter((each) => each !== pane);
     pane.release();
+    if (pane.linked) {
+      this.lockstep?.dispose();
+      this.lockstep = undefined;
+    }
     pane.session.dispose();
     this.record("push");
     this.main.changed();
@@ -142,6 +149,7 @@ export class Panes {
     this.list = linked
       ? [{ id: this.next++, session, linked, release }, ...this.list]
       : [...this.list, { id: this.next++, session, linked, release }];
+    if (linked) this.lockstep = new Lockstep([main, session]);
     this.lastNode.set(session, undefined);
     this.record("push");
     main.changed();
@@ -161,8 +169,10 @@ export class Panes {
     for (const pane of this.list) {
       const { timeline } = pane.session;
       if (pane.session.themeChoice !== this.main.themeChoice) pane.session.setTheme(this.main.themeChoice);
-      if (pane.linked && session === this.main && timeline.exists && timeline.pass !== this.main.timeline.pass)
+      if (pane.linked && session === this.main && timeline.exists && timeline.pass !== this.main.timeline.pass) {
+        this.lockstep?.lead(session);
         timeline.choose(this.main.timeline.pass, "before");
+      }
     }
     const { node } = session.about;
     if (this.lastNode.get(session) === node) return;
@@ -181,12 +191,14 @@ export class Panes {
       const next = alike(other.view, before, view);
       if (next === other.view || !other.shown) continue;
       this.lastView.set(other, next);
+      this.lockstep?.lead(session);
       other.change(next, { stay: true });
     }
   }
 
   private async inStep(from: Session, node: NodeFacts): Promise<void> {
     this.stepping = true;
+    this.lockstep?.hold(from);
     try {
       for (const session of [this.main, ...this.list.map((pane) => pane.session)]) {
         if (session === from || !session.shown) continue;
@@ -202,6 +214,7 @@ export class Panes {
       this.main.say(error instanceof Error ? error.message : String(error));
     } finally {
       this.stepping = false;
+      this.lockstep?.release();
       for (const pane of this.list) this.syncSelection(pane.session);
     }
   }

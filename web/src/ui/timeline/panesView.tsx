@@ -13,7 +13,7 @@ export function PanesView({ session, onKey }: { readonly session: Session; reado
   const { list } = session.panes;
   const several = list.length > 0;
   return (
-    <div class="panes">
+    <div class={session.panes.sideBySide ? "panes in-step" : "panes"}>
       {list
         .filter((pane) => pane.linked)
         .map((pane) => (
