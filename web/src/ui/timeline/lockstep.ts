@@ -154,10 +154,13 @@ export class Lockstep {
       const way = this.sides[0] === this.leader ? 1 : -1;
       this.apart = { x: way * (b.x + b.w / 2 - a.x - a.w / 2), y: way * (b.y - a.y) };
     }
+    // Of two different graphs, each is fitted by itself.
+    const [{ view: one, graphName }, { view: two, graphName: other }] = this.sides;
+    const alike = one.graph === two.graph || graphName === other;
     const [first, second] = this.sides.map((side) => side.stage!.shown!.bounds);
     const { x, y } = this.apart;
-    this.sides[0].stage!.extent = union(first, { ...second, x: second.x - x, y: second.y - y });
-    this.sides[1].stage!.extent = union(second, { ...first, x: first.x + x, y: first.y + y });
+    this.sides[0].stage!.extent = alike ? union(first, { ...second, x: second.x - x, y: second.y - y }) : undefined;
+    this.sides[1].stage!.extent = alike ? union(second, { ...first, x: first.x + x, y: first.y + y }) : undefined;
   }
 
   /** The selected box, that under the pointer, or the one nearest to the middle that the other side has, too, and its counterpart. */
@@ -180,7 +183,7 @@ export class Lockstep {
       .slice(0, MOST_TRIED)
       .map(({ item }) => item);
     const { hovered } = from;
-    if (hovered?.kind === "box" && isOwn(a, hovered.item)) near.unshift(hovered.item);
+    if (hovered?.kind === "box" && isOwn(a, hovered.item) && overlaps(a.rect(hovered.item), sight)) near.unshift(hovered.item);
     for (const item of near) {
       const found = b.find(a.keyOf(item));
       if (found >= 0 && isOwn(b, found)) return [item, found];
