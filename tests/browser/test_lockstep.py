@@ -29,7 +29,7 @@ def viewer(server: Callable[..., str], open_address: Open, tmp_path: Path) -> Vi
 
 def cameras(viewer: Viewer) -> tuple[State, State]:
     state = viewer.idle()
-    return state["panes"][0]["camera"], state["camera"]
+    return state["paneCameras"][0], state["camera"]
 
 
 def in_step(viewer: Viewer) -> bool:
@@ -62,7 +62,7 @@ def test_what_moves_one_side_moves_the_other(viewer: Viewer, side: int) -> None:
     viewer.page.mouse.move(x - 30, y - 80, steps=4)
     while_dragged = viewer.state()
     viewer.page.mouse.up()
-    for before, camera in zip(was, (while_dragged["panes"][0]["camera"], while_dragged["camera"]), strict=True):
+    for before, camera in zip(was, (while_dragged["paneCameras"][0], while_dragged["camera"]), strict=True):
         assert moved(before, camera) == pytest.approx((30, 80))
     viewer.page.mouse.wheel(0, -240)
     assert until(lambda: in_step(viewer))
@@ -92,7 +92,7 @@ def aligned(viewer: Viewer, node: str) -> bool:
     sides = [state, state["panes"][0]]
     if [side["selectedNode"] for side in sides] != [node, node]:
         return False
-    after, before = (side["selectedAt"] for side in sides)
+    after, before = state["selectedAt"]
     height = canvases(viewer)[0]["height"]
     return abs(before["y"] - after["y"]) < 1 and 0 <= after["y"] < height
 

@@ -25,8 +25,6 @@ export interface ViewerState {
   readonly edges: number;
   readonly selection: readonly string[];
   readonly selectedNode: string | null;
-  /** Where the box that was selected last is in its pane. */
-  readonly selectedAt: Rect | null;
   readonly expanded: readonly string[];
   readonly pass: number | null;
   readonly passMode: string;
@@ -37,8 +35,6 @@ export interface ViewerState {
     readonly boxes: number;
     readonly selection: readonly string[];
     readonly selectedNode: string | null;
-    readonly selectedAt: Rect | null;
-    readonly camera: Camera;
   }[];
   readonly query: string;
   readonly matches: number | null;
@@ -52,6 +48,9 @@ export interface ViewerState {
   /** The panels that are open. */
   readonly panels: readonly string[];
   readonly camera: Camera;
+  readonly paneCameras: readonly Camera[];
+  /** Where the box that was selected last is, in the graph and in each pane. */
+  readonly selectedAt: readonly (Rect | null)[];
   readonly remarks: readonly string[];
   readonly lastViewMs: number | null;
   readonly lastLayoutMs: number | null;
@@ -134,7 +133,6 @@ function describe(session: Session): ViewerState {
     edges: shown?.scene.edgeCount ?? 0,
     selection: view.selection,
     selectedNode: session.about.node?.id ?? null,
-    selectedAt: selectedAt(session),
     expanded: expandedIn(session),
     pass: session.timeline.row?.number ?? null,
     passMode: session.panes.sideBySide ? "side by side" : session.timeline.mode,
@@ -146,8 +144,6 @@ function describe(session: Session): ViewerState {
       expanded: expandedIn(each),
       selection: each.view.selection,
       selectedNode: each.about.node?.id ?? null,
-      selectedAt: selectedAt(each),
-      camera: cameraOf(each),
     })),
     query: view.query,
     matches: session.finder.result?.total ?? null,
@@ -159,6 +155,8 @@ function describe(session: Session): ViewerState {
     options: Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, view[name]])) as unknown as Pick<ViewOptions, AddressOption>,
     panels: session.openPanels.names,
     camera: cameraOf(session),
+    paneCameras: session.panes.list.map((pane) => cameraOf(pane.session)),
+    selectedAt: [session, ...session.panes.list.map((pane) => pane.session)].map(selectedAt),
     remarks: shown?.result.remarks ?? [],
     lastViewMs: shown?.result.viewMs ?? null,
     lastLayoutMs: shown?.result.layoutMs ?? null,
