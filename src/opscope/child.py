@@ -59,21 +59,27 @@ def read_apart(module: str, size: int, *arguments: str, input: bytes = b"") -> b
 
 
 def answer_apart(read: Callable[[], bytes], size: int) -> None:
-    """The other end of `read_apart`: reads within limits, and writes "+" with the answer, "-" with an error of the file, or "?" with one
-    of opscope."""
+    """The other end of `read_apart`: reads within limits, and writes the answer."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # libraries print, too
     _limit(size)
     try:
-        answer = b"+" + read()
-    except SourceError as error:
-        answer = b"-" + json.dumps({"message": error.message, "line": error.line, "column": error.column}).encode()
+        answers.write(answered(read))
     except MemoryError:
-        sys.exit(_NO_MEMORY)
-    except Exception as error:
-        answer = b"?" + json.dumps({"what": internal_error(error), "where": traceback.format_exc()}).encode()
-    answers.write(answer)
+        os._exit(_NO_MEMORY)
     answers.close()
+
+
+def answered(read: Callable[[], bytes]) -> bytes:
+    """ "+" with what was read, "-" with an error of the file, or "?" with one of opscope."""
+    try:
+        return b"+" + read()
+    except MemoryError:
+        raise
+    except SourceError as error:
+        return b"-" + json.dumps({"message": error.message, "line": error.line, "column": error.column}).encode()
+    except Exception as error:
+        return b"?" + json.dumps({"what": internal_error(error), "where": traceback.format_exc()}).encode()
 
 
 def _limit(size: int) -> None:

@@ -27,9 +27,15 @@ def viewer(server: Callable[..., str], open_address: Open, tmp_path: Path) -> Vi
     return viewer
 
 
+def seen(viewer: Viewer, what: str) -> tuple[Any, Any]:
+    """Of both sides, what is before first."""
+    after, before = viewer.page.evaluate("window.opscope.sides()")
+    return before[what], after[what]
+
+
 def cameras(viewer: Viewer) -> tuple[State, State]:
-    state = viewer.idle()
-    return state["paneCameras"][0], state["camera"]
+    viewer.idle()
+    return seen(viewer, "camera")
 
 
 def in_step(viewer: Viewer) -> bool:
@@ -60,9 +66,9 @@ def test_what_moves_one_side_moves_the_other(viewer: Viewer, side: int) -> None:
     viewer.page.mouse.move(x, y)
     viewer.page.mouse.down()
     viewer.page.mouse.move(x - 30, y - 80, steps=4)
-    while_dragged = viewer.state()
+    while_dragged = seen(viewer, "camera")
     viewer.page.mouse.up()
-    for before, camera in zip(was, (while_dragged["paneCameras"][0], while_dragged["camera"]), strict=True):
+    for before, camera in zip(was, while_dragged, strict=True):
         assert moved(before, camera) == pytest.approx((30, 80))
     viewer.page.mouse.wheel(0, -240)
     assert until(lambda: in_step(viewer))
@@ -92,7 +98,7 @@ def aligned(viewer: Viewer, node: str) -> bool:
     sides = [state, state["panes"][0]]
     if [side["selectedNode"] for side in sides] != [node, node]:
         return False
-    after, before = state["selectedAt"]
+    before, after = seen(viewer, "selectedAt")
     height = canvases(viewer)[0]["height"]
     return abs(before["y"] - after["y"]) < 1 and 0 <= after["y"] < height
 

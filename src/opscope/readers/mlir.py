@@ -42,7 +42,9 @@ _DENSE = re.compile(r"dense<(.*)>", re.DOTALL)
 _FLOAT = re.compile(r"\b(bf16|f16|f32|f64)>*$")
 _MOST_TEXT = 4096
 _NOT_TEXT = "str_from_cstr"
-"""What jaxlib's bindings say of bytes that are not UTF-8."""
+"""What jaxlib's bindings say of bytes that are not UTF-8, and where memory does not suffice for a text."""
+_BYTE = re.compile(r"\\[89A-Fa-f][0-9A-Fa-f]")
+"""A byte that is not ASCII, as MLIR writes it in a name."""
 
 
 def sniff(source: Source) -> Verdict:
@@ -94,6 +96,8 @@ def read_mlir(text: str, progress: Progress | None = None) -> Program:
     except (RuntimeError, UnicodeDecodeError) as error:
         if isinstance(error, RuntimeError) and _NOT_TEXT not in str(error):
             raise
+        if not _BYTE.search(text):
+            raise MemoryError from None
         raise SourceError("has a name that is not UTF-8") from None
 
 

@@ -103,7 +103,11 @@ function start(script: HTMLScriptElement | null): void {
     });
   });
   Object.assign(window, {
-    opscope: { whenIdle: () => opened.then(() => page?.whenIdle()), state: () => page?.state() ?? { status: "loading" } },
+    opscope: {
+      whenIdle: () => opened.then(() => page?.whenIdle()),
+      state: () => page?.state() ?? { status: "loading" },
+      sides: () => (page && "sides" in page ? page.sides() : []),
+    },
   });
 }
 

@@ -48,19 +48,25 @@ export interface ViewerState {
   /** The panels that are open. */
   readonly panels: readonly string[];
   readonly camera: Camera;
-  readonly paneCameras: readonly Camera[];
-  /** Where the box that was selected last is, in the graph and in each pane. */
-  readonly selectedAt: readonly (Rect | null)[];
   readonly remarks: readonly string[];
   readonly lastViewMs: number | null;
   readonly lastLayoutMs: number | null;
   readonly lastTotalMs: number | null;
 }
 
+/** What is seen of the graph or of a pane: no part of the state, which a link restores to the rounded place. */
+export interface Side {
+  readonly camera: Camera;
+  /** Where the box that was selected last is on the screen. */
+  readonly selectedAt: Rect | null;
+}
+
 export interface Viewer {
   dispose(): void;
   whenIdle(): Promise<void>;
   state(): ViewerState;
+  /** The graph, and each pane. */
+  sides(): readonly Side[];
   reload(): void;
   /** Shows this state of the first source. */
   show(view: Partial<ViewState>): void;
@@ -101,6 +107,11 @@ export function mount(element: HTMLElement, options: SessionOptions): Viewer {
     },
     whenIdle: () => session.panes.whenIdle(),
     state: () => describe(session),
+    sides: () =>
+      [session, ...session.panes.list.map((pane) => pane.session)].map((each) => ({
+        camera: cameraOf(each),
+        selectedAt: selectedAt(each),
+      })),
     reload: () => void session.open(session.view.source),
     show: (view) => session.begin({ ...startingAt(view), panels: session.view.panels }),
   };
@@ -155,8 +166,6 @@ function describe(session: Session): ViewerState {
     options: Object.fromEntries(ADDRESS_OPTIONS.map((name) => [name, view[name]])) as unknown as Pick<ViewOptions, AddressOption>,
     panels: session.openPanels.names,
     camera: cameraOf(session),
-    paneCameras: session.panes.list.map((pane) => cameraOf(pane.session)),
-    selectedAt: [session, ...session.panes.list.map((pane) => pane.session)].map(selectedAt),
     remarks: shown?.result.remarks ?? [],
     lastViewMs: shown?.result.viewMs ?? null,
     lastLayoutMs: shown?.result.layoutMs ?? null,
