@@ -10,7 +10,7 @@ const styleSheets = {
   name: "style sheets",
   setup({ onLoad }) {
     onLoad({ filter: /\.css$/ }, async ({ path }) => {
-      const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minifyWhitespace: true, minifySyntax: true, charset: "ascii" });
+      const { code } = await transform(readFileSync(path, "utf8"), { loader: "css", minifyWhitespace: true, charset: "ascii" });
       return { contents: code, loader: "text" };
     });
   },
