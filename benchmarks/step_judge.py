@@ -252,7 +252,7 @@ def _values(key: Key, expressions: list[Expressions]) -> _Values:
 def _is_name_kept(old: Key, was: Instruction, new: Key, now: Instruction) -> bool:
     if was.op != now.op or not new[1].startswith(old[1]):
         return False
-    rest = new[1][len(old[1]) :]  # "add.5" is no clone of "add", "add.5.1" is one of "add.5"
+    rest = new[1][len(old[1]) :]  # "add.5" is not a clone of "add", "add.5.1" is one of "add.5"
     return not rest or bool(_CLONE.fullmatch(rest) or (_NUMBERED.search(old[1]) and _NUMBERED.fullmatch(rest)))
 
 
